@@ -93,7 +93,7 @@ check:
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
 RACED = cmd/internal/app internal/advisory internal/closure internal/descend internal/document internal/fetch \
 	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/git internal/guard \
-	internal/guard/notes internal/guard/pipe internal/guard/process internal/hashfile/contents \
+	internal/guard/notes internal/guard/pipe internal/guard/process \
 	internal/hashfile/engine internal/hashfile/roots internal/hashfile/stdio internal/hashfile/texts internal/host \
 	internal/jscache internal/jsscan internal/kind internal/monitor internal/obtain internal/operate \
 	internal/plugins internal/program internal/registry/api internal/registry/dbtest internal/registry/dnstest \

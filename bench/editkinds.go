@@ -18,6 +18,9 @@ var editKinds = []struct {
 	{"wrong line number", (*taskMaker).wrongNumber},
 	{"stale file", (*taskMaker).stale},
 	{"echoed tags in content", (*taskMaker).echoedTags},
+	{"an echo in one line, indented, of a diff, or a header", (*taskMaker).oneEcho},
+	{"times of day before a bar", (*taskMaker).times},
+	{"two operations in one text", (*taskMaker).twoInText},
 	{"CRLF file, LF content", (*taskMaker).carriageReturns},
 	{"spaces for tabs in old text", (*taskMaker).spaces},
 	{"shortened tag", (*taskMaker).shortTag},
@@ -213,6 +216,54 @@ func (m *taskMaker) echoedTags(kind string) task {
 	}
 	content := strings.Join(lines, "\n")
 	t.sent[0].content = &content
+	return t
+}
+
+// oneEcho has a copy of what was shown somewhere in the new lines: a line as it was read, or the header of a file.
+func (m *taskMaker) oneEcho(kind string) task {
+	f := m.file()
+	c := m.replacing(f, true)
+	for c.lines = m.newLines(f, c.first, 3); strings.TrimSpace(f.line(c.first)) == ""; {
+		c = m.replacing(f, true)
+		c.lines = m.newLines(f, c.first, 3)
+	}
+	t := plain(kind, f, c)
+	lines := slices.Clone(c.lines)
+	echo := f.anchor(c.first) + "|" + f.line(c.first)
+	lines[m.r.IntN(3)] = pick(m.r, []string{echo, "    " + echo, "+" + echo, ">" + echo,
+		f.anchor(c.first) + "|" + lines[0], "[file_hash=sha256:0123456789ab total_lines=9]"})
+	content := strings.Join(lines, "\n")
+	t.sent[0].content = &content
+	return t
+}
+
+// times has lines that look like tags and are none.
+func (m *taskMaker) times(kind string) task {
+	f := m.file()
+	c := m.replacing(f, false)
+	for i := range c.lines {
+		n, tag := 10+m.r.IntN(14), m.r.IntN(60)
+		what := text{lines: []string{pick(m.r, words)}}
+		is := func(hex string) bool { return hex == fmt.Sprintf("%02d", tag) }
+		for is(what.tag(1)) || n <= len(f.lines) && is(f.tag(n)) {
+			tag = (tag + 1) % 60
+		}
+		c.lines[i] = fmt.Sprintf("%d:%02d|%s", n, tag, what.line(1))
+	}
+	return plain(kind, f, c)
+}
+
+// twoInText has two operations in one text, which a server that takes texts may read as one.
+func (m *taskMaker) twoInText(kind string) task {
+	f := m.file()
+	first := 2 + m.r.IntN(len(f.lines)-8)
+	a, b := m.change(f, "replace", first, first), m.change(f, "replace", first+2, first+2)
+	a.lines, b.lines = a.lines[:1], b.lines[:1]
+	t := plain(kind, f, a, b)
+	between := pick(m.r, []string{"\n", ", ", "; ", ",\n  "})
+	raw := fmt.Sprintf("replace %s with '%s'%sreplace %s with '%s'", f.anchor(a.first), a.content(), between,
+		f.anchor(b.first), b.content())
+	t.sent = []sent{{raw: raw}}
 	return t
 }
 

@@ -95,7 +95,7 @@ func runTasks(ctx context.Context, e *editor, tasks []task) (map[string]*outcome
 
 // tellsWhat is how an answer says, beside the lines of the file, that it did what may not be
 // meant.
-var tellsWhat = regexp.MustCompile(`(?i)relocat|moved to|repeat|double|twice`)
+var tellsWhat = regexp.MustCompile(`(?i)relocat|moved to|repeat|double|twice|indented`)
 
 // run makes the mistaken call, and whatever a refusal makes of it. It returns what the
 // server said to the call that decided.

@@ -22,7 +22,9 @@ func (t task) secondTry(d dialect, refusal, read, hash string) (ops []sent, newH
 	}
 	for i, c := range t.meant {
 		o := c.anchored(t.read)
-		o.anchor, o.end = t.sent[i].anchor, t.sent[i].end
+		if i < len(t.sent) && t.sent[i].raw == nil {
+			o.anchor, o.end = t.sent[i].anchor, t.sent[i].end
+		}
 		if c.first == 0 {
 			o.startOfEmpty(refusal)
 		}

@@ -42,6 +42,31 @@ def resolve(text, lines, index, width, reach, insertion):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], sorted(having, key=lambda i: (abs(i - n), i))[:10])
 
+def echoed(line, lines):
+    m = re.match("[ \t>+-]*([1-9][0-9]{0,9}):([0-9a-f]{2,4})\\|(.*)", line)
+    shown = lambda text: fnv(text).endswith(m[2])
+    mine = m and (trimmed((m[3], "")) and shown(m[3]) or int(m[1]) <= len(lines) and shown(lines[int(m[1]) - 1][0]))
+    header = re.match("[ \t>+-]*\\[file_hash=(sha256:)?[0-9a-f]{12,64}[ \\]]", line) or re.search("\\[[0-9]+ bytes cut\\]", line)
+    return (mine or header) and line not in [content for content, _ in lines]
+
+def replace_all(lines, find, by, index):  # the steps
+    word = lambda c: c == "_" or c.isalpha() or c.isdecimal()
+    steps, inside = [], []
+    for n, (line, _) in enumerate(lines, 1):
+        new, at, count = "", 0, 0
+        while (i := line.find(find, at)) >= 0:
+            end = i + len(find)
+            if any(0 < k < len(line) and word(line[k - 1]) and word(line[k]) for k in (i, end)):
+                inside.append(n)
+                new, at = new + line[at:i + 1], i + 1
+            else:
+                new, at, count = new + line[at:i] + by, end, count + 1
+        if count:
+            steps.append(dict(i=index, new=[new + line[at:]], first=n, last=n, insertion=False, deletion=False, place=2 * n))
+    if not steps:
+        raise Refused("anchor_not_found", [index], inside[:1])
+    return steps
+
 OPS = {op.replace("_", ""): op for op in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range",
                                           "append", "prepend")}
 
@@ -65,6 +90,11 @@ def parse(text):
         if op.startswith("replace") and not m:
             raise Refused("invalid")
         found["content"] = re.sub(r"\A([ \t\r]*\n|[ \t\r])", "", rest)
+    name = "(?:replace(?:[_-]?range)?|insert[_-]?(?:after|before)|delete(?:[_-]?range)?|append|prepend)"
+    anchor = "(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}"
+    if re.search("(?:\\A|[ \t\r\n,;])" + name + "[ \t\r\n]+" + anchor + "(?:[ \t\r\n.'\"]|\\Z)|['\"][ \t\r,;]*\n[ \t\r\n]*" + name +
+                 "(?:[ \t\r\n]|\\Z)", found.get("content", ""), re.I | re.A):
+        raise Refused("invalid")
     return found
 
 def join(lines):
@@ -95,6 +125,16 @@ def locate(v, lines):
     if not v["operations"]:
         raise Refused("invalid")
     for i, o in enumerate(v["operations"]):
+        if isinstance(o, dict) and bare(o["op"]) == "replaceall":
+            find, by = o.get("anchor", ""), o.get("content")
+            if not find or by is None or o.get("end_anchor") or set(find + by) & set("\r\n"):
+                raise Refused("invalid", [i])
+            if "\0" in by:
+                raise Refused("binary", [i])
+            if echoed(by, lines):
+                raise Refused("echoed_tags", [i])
+            steps += replace_all(lines, find, by, i)
+            continue
         op, anchor, end, content = standard(o, i, lines)
         if not op:
             raise Refused("invalid", [i])
@@ -106,9 +146,9 @@ def locate(v, lines):
             if "\0" in content:
                 raise Refused("binary", [i])
             new = content.removesuffix("\n").split("\n")
-            if content and all(re.match("[0-9]+:[0-9a-f]{%d}\\|" % width, line) for line in new):
-                raise Refused("echoed_tags", [i])
             new = [line.rstrip("\r") for line in new]
+            if any(echoed(line, lines) for line in new):
+                raise Refused("echoed_tags", [i])
         found = [resolve(a, lines, i, width, reach, insertion) for a in [anchor, *([end] if end else [])]]
         moved += [m for _, m in found if m]
         first, last = found[0][0], found[-1][0]
@@ -248,6 +288,8 @@ def mapping(v):
     width, reach, diffs, found = v.get("width", 2), 0 if v.get("exact") else v.get("reach") or None, differences(a, b), []
     bare_a, bare_b = [trimmed(x) for x in a], [trimmed(x) for x in b]
     for i, o in enumerate(v["operations"]):
+        if isinstance(o, dict) and bare(o["op"]) == "replaceall":
+            continue
         op, anchor, end, _ = standard(o, i, a)
         if not op:
             raise Refused("invalid", [i])

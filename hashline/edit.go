@@ -9,6 +9,12 @@ type Options struct {
 	Width int  // of the tags that readers are shown; 0 is MinWidth
 	Exact bool // never move an anchor to another line
 	Reach int  // most lines that an anchor may be moved; 0 is any
+
+	// Tagged lets content hold what readers are shown besides the text of lines. Otherwise a line of it is refused as
+	// copied from what was shown if it begins with NUMBER:TAG| and the tag is that of the text behind the bar, or of
+	// the line with this number in the file that was read; if it is the header of a file; and if it holds the mark of
+	// a line that was shown in part.
+	Tagged bool
 }
 
 func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }
@@ -32,7 +38,17 @@ type Result struct {
 	Old, New  *File
 	Hunks     []Hunk // in order, not touching
 	Relocated []Relocation
+	Replaced  []Replacement
 	Repeated  []Repetition // in order
+	Doubts    []Doubt      // in order
+}
+
+// Replacement says how often [ReplaceAll] replaced its text.
+type Replacement struct {
+	Operation int // by index
+	Count     int
+	Left      int // inside of longer words
+	LeftLine  int // the first line that has it so, of the file before the edit
 }
 
 // Bytes are the bytes of the edited file.
@@ -45,11 +61,11 @@ func Edit(data []byte, operations []Operation, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := planChanges(f, operations, o)
+	changes, p, err := planChanges(f, operations, o)
 	if err != nil {
 		return nil, err
 	}
-	return applyChanges(f, changes, moved)
+	return applyChanges(f, f, changes, p)
 }
 
 // change replaces the bytes from at to end by text.
@@ -64,21 +80,21 @@ type change struct {
 }
 
 // planChanges makes the changes of operations, in order.
-func planChanges(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
+func planChanges(f *File, operations []Operation, o Options) ([]change, plan, error) {
 	o.Width = o.width()
-	steps, moved, err := locate(f, operations, o)
+	p, err := locate(f, operations, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, p, err
 	}
-	if err := arrange(steps); err != nil {
-		return nil, nil, err
+	if err := arrange(p.steps); err != nil {
+		return nil, p, err
 	}
-	changes := make([]change, len(steps))
-	for i, s := range steps {
+	changes := make([]change, len(p.steps))
+	for i, s := range p.steps {
 		changes[i] = f.replacement(s)
 		changes[i].operation = s.index
 	}
-	return changes, moved, nil
+	return changes, p, nil
 }
 
 // replacement is the change that a step makes to the file.
@@ -115,8 +131,6 @@ func (f *File) insertion(s step) change {
 		}
 		return c
 	}
-	if s.gap == 0 {
-	}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
 	}
@@ -136,8 +150,8 @@ func (f *File) keepBOM(changes []change) {
 	}
 }
 
-// applyChanges makes the edited file.
-func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error) {
+// applyChanges makes the edited file. The plan was made for base.
+func applyChanges(base, f *File, changes []change, p plan) (*Result, error) {
 	f.keepBOM(changes)
 	size := len(f.data)
 	for _, c := range changes {
@@ -165,7 +179,8 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}
+	r := &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: p.moved,
+		Replaced: p.replaced, Doubts: p.doubts(base)}
 	r.Repeated = r.repetitions(changes)
 	return r, nil
 }

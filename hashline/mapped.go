@@ -66,7 +66,7 @@ func resolveAnchors(f *File, operations []Operation, o Options) (found []Mapped,
 			return nil, err.in(i)
 		}
 		for _, text := range []string{op.Anchor, op.EndAnchor} {
-			if text == "" {
+			if text == "" || op.Op == ReplaceAll {
 				continue
 			}
 			a, err := d.parse(text)

@@ -12,12 +12,18 @@ const (
 	DeleteRange  = "delete_range"
 	Append       = "append"  // InsertAfter; without an anchor, at the end of the file
 	Prepend      = "prepend" // InsertBefore; without an anchor, at its beginning
+
+	// ReplaceAll replaces a text, which stands in place of the anchor, wherever the file has it as a whole word.
+	ReplaceAll = "replace_all"
 )
 
-// opNames are the operations, as refusals list them.
+// opNames are the operations that have lines as anchors.
 var opNames = []string{
 	Replace, ReplaceRange, InsertAfter, InsertBefore, Delete, DeleteRange, Append, Prepend,
 }
+
+// everyOp names all operations for a refusal.
+func everyOp() string { return strings.Join(opNames, ", ") + ", " + ReplaceAll }
 
 // bareName lets names in which letter case and these marks differ be one.
 var bareName = strings.NewReplacer("_", "", "-", "")
@@ -32,11 +38,14 @@ func opName(name string) (string, *Error) {
 				return known, nil
 			}
 		}
+		if bare == bareName.Replace(ReplaceAll) {
+			return ReplaceAll, nil
+		}
 	}
 	if name == "" {
-		return "", refuse(Invalid, "op is missing; it is one of %s", strings.Join(opNames, ", "))
+		return "", refuse(Invalid, "op is missing; it is one of %s", everyOp())
 	}
-	return "", refuse(Invalid, "op %s is none of %s", quote(name), strings.Join(opNames, ", "))
+	return "", refuse(Invalid, "op %s is none of %s", quote(name), everyOp())
 }
 
 // standard is the operation with its name in the standard spelling and a range in its anchor
@@ -47,6 +56,9 @@ func (op Operation) standard() (Operation, *Error) {
 		return op, err
 	}
 	op.Op = name
+	if name == ReplaceAll {
+		return op, op.checkReplaceAll()
+	}
 	if first, last, ok := cutRange(op.Anchor); ok {
 		switch {
 		case last == "":
@@ -79,6 +91,20 @@ func (op Operation) check() *Error {
 		return refuse(Invalid, "%s takes no content; to put other lines there, use replace", op.Op)
 	case !op.deletes() && op.Content == nil:
 		return refuse(Invalid, "%s needs content; to remove lines, use delete", op.Op)
+	}
+	return nil
+}
+
+// checkReplaceAll is check of a replacement of a text.
+func (op Operation) checkReplaceAll() *Error {
+	switch {
+	case op.Anchor == "" || strings.ContainsAny(op.Anchor, "\r\n"):
+		return refuse(Invalid, "replace_all needs as anchor the text that is replaced, of one line or less")
+	case op.Content == nil || strings.ContainsAny(*op.Content, "\r\n"):
+		return refuse(Invalid, "replace_all needs content without line feeds, the text that replaces what it finds; "+
+			"\"\" removes it")
+	case op.EndAnchor != "":
+		return refuse(Invalid, "replace_all takes no end_anchor: it replaces in the whole file")
 	}
 	return nil
 }

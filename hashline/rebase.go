@@ -15,7 +15,7 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := planChanges(from, operations, o)
+	changes, p, err := planChanges(from, operations, o)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 		}
 		if next < len(others) && others[next].Start <= end {
 			d := others[next]
-			err := refuse(Stale, "somebody else changed the file in or beside its lines too, from line %d to %d as they "+
+			err := refuse(Stale, "the file was changed in or beside its lines too, from line %d to %d as they "+
 				"were read; read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
 			err.Line = d.ReplStart + 1
 			return nil, err
@@ -44,7 +44,7 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 		c.end += shift
 		c.first += grown
 	}
-	return applyChanges(onto, changes, moved)
+	return applyChanges(from, onto, changes, p)
 }
 
 // maxCompared is how many lines of two files, between those that are the same at both ends,

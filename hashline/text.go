@@ -15,6 +15,14 @@ var textAnchor = sync.OnceValue(func() *regexp.Regexp {
 		`)?)(?:[ \t\r\n]|$)`)
 })
 
+// secondOperation matches what reads as another operation in the content of one: a name and an anchor, or a name at the
+// beginning of a line after one that ends with a quote.
+var secondOperation = sync.OnceValue(func() *regexp.Regexp {
+	const name = `(?:replace(?:[_-]?range)?|insert[_-]?(?:after|before)|delete(?:[_-]?range)?|append|prepend)`
+	return regexp.MustCompile(`(?i)(?:^|[ \t\r\n,;])` + name + `[ \t\r\n]+` + bareAnchor + `(?:[ \t\r\n.'"]|$)|` +
+		`['"][ \t\r,;]*\n[ \t\r\n]*` + name + `(?:[ \t\r\n]|$)`)
+})
+
 const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 
 // ParseOperation reads an operation that is written as one text:
@@ -27,7 +35,7 @@ const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 //
 // Content stands in quotes of one kind, and is what is between the first and the last of
 // them, without escapes; or it is the rest of the text as it is, behind one blank or one line
-// feed. Its errors are of type *[Error].
+// feed. Content that reads as a second operation is refused. Its errors are of type *[Error].
 func ParseOperation(text string) (Operation, error) {
 	rest := strings.TrimLeft(text, blanks)
 	word := rest
@@ -52,6 +60,10 @@ func ParseOperation(text string) (Operation, error) {
 	if content != nil && !quoted && !with && (name == Replace || name == ReplaceRange) {
 		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range such as 1:a3..3:0e, then the "+
 			"word with, then the new lines in quotes", name, op.Anchor, quote(*content))
+	}
+	if content != nil && secondOperation().MatchString(*content) {
+		return op, refuse(Invalid, "the text of %s %s holds another operation; give one operation a text, or objects with "+
+			"op, anchor and content", name, op.Anchor)
 	}
 	op.Content = content
 	return op, nil

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/texts"
 )
 
@@ -34,7 +34,7 @@ func (discard) Close() error { return nil }
 
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
-	reader := contents.NewReader(DefaultMaxFile)
+	e := engine.New(engine.Options{MaxFile: DefaultMaxFile, Anchors: hashline.Options{Width: 2}})
 	answers := texts.New()
 	client := answers.Writer(discard{io.Discard})
 	send := func(write func(io.Writer) error) {
@@ -46,7 +46,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			send(func(w io.Writer) error { return reader.WriteTagged(w, data, 1, 2) })
+			send(func(w io.Writer) error { return e.WriteTagged(w, &engine.Reading{Text: data, First: 1}) })
 		}
 	})
 	b.Run("tags", func(b *testing.B) {

@@ -136,9 +136,9 @@ func TestThirtyTwoClients(t *testing.T) {
 					continue
 				}
 				done++
-				hash = r.Result.StructuredContent["file_hash"].(string)
-				fresh := r.Result.StructuredContent["lines"].([]any)
-				last, _, _ = strings.Cut(fresh[len(fresh)-1].(string), "|")
+				hash = header(r.Result.Content[0].Text)["file_hash"].(string)
+				lines := strings.Split(strings.TrimSpace(r.Result.Content[0].Text), "\n")
+				last, _, _ = strings.Cut(lines[len(lines)-1], "|")
 			}
 		})
 	}

@@ -17,15 +17,17 @@ type editArguments struct {
 	FileHash   string      `json:"file_hash" about:"as it was read" open:"true"`
 	Operations []operation `json:"operations"`
 	DryRun     bool        `json:"dry_run,omitempty" about:"only show the diff"`
-	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if the file has changed since: reject (default), or merge"`
+	OnStale    string      `json:"on_stale,omitempty" enum:"reject,rebase" about:"if others changed the file since: reject (default), or merge"`
+	TagsMeant  bool        `json:"tags_meant,omitempty" about:"only if a refusal says so"`
 }
 
-// operation is one of an edit. The members that are hidden are other spellings, which models use.
+// operation is one of an edit. The schema shows each thing once: replace_range and delete_range are understood too, and
+// the members that are hidden, which models use.
 type operation struct {
-	Op        string   `json:"op" enum:"replace,replace_range,insert_after,insert_before,delete,delete_range,append,prepend" open:"true"`
-	Anchor    string   `json:"anchor" open:"true" about:"NUMBER:TAG; \"\" for append and prepend to the whole file"`
+	Op        string   `json:"op" enum:"replace,insert_after,insert_before,delete,append,prepend,replace_all" open:"true"`
+	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG; none to append or prepend to the file; of replace_all the old text"`
 	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
-	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line"`
+	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line; a line feed at the end is dropped"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`
 	Lines     []string `json:"lines,omitempty" hidden:"true"`
 }
@@ -56,26 +58,6 @@ func (o operation) parse(number int) (hashline.Operation, error) {
 	return op, nil
 }
 
-// editResult is the structure of an answer to an edit.
-type editResult struct {
-	FileHash      string      `json:"file_hash"` // abbreviated, as in the text
-	TotalLines    int         `json:"total_lines"`
-	Applied       int         `json:"applied"` // operations
-	Relocated     []relocated `json:"relocated"`
-	Rebased       bool        `json:"rebased,omitempty"`
-	DryRun        bool        `json:"dry_run,omitempty"`
-	Notices       []string    `json:"notices,omitempty"`
-	Diff          string      `json:"diff"`
-	DiffTruncated bool        `json:"diff_truncated,omitempty"`
-	Lines         []string    `json:"lines"`
-}
-
-type relocated struct {
-	Operation int    `json:"operation"` // from 1, as the text counts
-	Anchor    string `json:"anchor"`
-	Line      int    `json:"line"`
-}
-
 // Bounds of the diff in an answer.
 const (
 	diffContext = 3        // lines around each change
@@ -83,7 +65,8 @@ const (
 )
 
 func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
-	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Rebase: in.OnStale == "rebase"}
+	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Stale: engine.OnStale(in.OnStale),
+		Tagged: in.TagsMeant}
 	for i, o := range in.Operations {
 		op, err := o.parse(i + 1)
 		if err != nil {
@@ -98,27 +81,26 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 	return editAnswer(edited, in), nil
 }
 
-// editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter.
+// editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter. It has no
+// structure, which would say all of it a second time: clients that show a model only that would have to be given the
+// lines in it.
 func editAnswer(edited *engine.Edited, in editArguments) *answer {
-	out := editResult{FileHash: engine.Abbreviate(edited.Hash), TotalLines: edited.New.Lines(), Applied: len(in.Operations),
-		Relocated: []relocated{}, Rebased: edited.Rebased, DryRun: in.DryRun, Lines: edited.Lines}
-	out.Diff, out.DiffTruncated = edited.Diff(diffContext, maxDiff)
-	for _, m := range edited.Relocated {
-		out.Relocated = append(out.Relocated, relocated{m.Operation + 1, m.Anchor, m.Line})
-	}
-	out.Notices = edited.Explain()
 	var text strings.Builder
 	if in.DryRun {
-		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", out.TotalLines)
-		notices(&text, out.Notices)
-		text.WriteString(out.Diff)
-		return &answer{text: text.String(), structure: out}
+		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", edited.New.Lines())
+		notices(&text, edited.Explain())
+		diff, cut := edited.Diff(diffContext, maxDiff)
+		text.WriteString(diff)
+		if cut {
+			text.WriteString("[the diff goes on]\n")
+		}
+		return &answer{text: text.String()}
 	}
-	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), out.TotalLines,
-		out.Applied)
-	notices(&text, out.Notices)
-	for _, line := range out.Lines {
+	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), edited.New.Lines(),
+		len(in.Operations))
+	notices(&text, edited.Explain())
+	for _, line := range edited.Lines {
 		text.WriteString(line + "\n")
 	}
-	return &answer{text: text.String(), structure: out}
+	return &answer{text: text.String()}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
 // TestMain lets the test binary be the server: a process that can be killed.
@@ -260,4 +261,10 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tagOf is the tag of a text's first line.
+func tagOf(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return hashline.Tag(hashline.Hash([]byte(line)), 2)
 }

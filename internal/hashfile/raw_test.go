@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
 // rawClient is a client that writes JSON-RPC by itself, so that it can say what no SDK would.
@@ -200,9 +198,3 @@ func (p *rawClient) questions() int {
 }
 
 type jsonID = json.RawMessage
-
-// tagOf is the tag of a text's first line.
-func tagOf(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return hashline.Tag(hashline.Hash([]byte(line)), 2)
-}

@@ -164,7 +164,7 @@ var writeTries = []try{
 		func(arguments, []string) arguments {
 			return arguments{"source": "img.png", "destination": "old.png"}
 		}},
-	{"write_text_file", arguments{"path": "new", "content": "1:ab|x\n2:cd|y\n"}, "echoed_tags", `after the bar only`, "",
+	{"write_text_file", arguments{"path": "new", "content": "1:" + tagOf("x") + "|x\n2:cd|y\n"}, "echoed_tags", `text of lines only`, "",
 		with("content", "x\ny\n")},
 	{"write_text_file", arguments{"path": "new", "content": []string{"a", "b"}}, "invalid", `with line feeds between`, "",
 		with("content", "a\nb")},
@@ -227,7 +227,7 @@ var editTries = []try{
 	{"edit_text_file", edit(5), "invalid", `operations is the number 5; give an array$`, "",
 		with("operations", ops(anchored("replace", "4:8d")))},
 	{"edit_text_file", edit(ops(arguments{"op": "replace", "anchor": "4:8d", "content": "4:8d|x"})), "echoed_tags",
-		`after the bar only`, "", with("operations", ops(anchored("replace", "4:8d")))},
+		`text of lines only`, "", with("operations", ops(anchored("replace", "4:8d")))},
 	{"edit_text_file", edit(ops(anchored("replace", "1:25")), "path", "empty.txt"), "stale",
 		`\n\[file_hash=(\S+) total_lines=0\]`, "", func(first arguments, said []string) arguments {
 			return edit(ops(anchored("insert_after", "0:")), "path", "empty.txt", "file_hash", said[1])

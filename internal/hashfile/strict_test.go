@@ -61,10 +61,10 @@ func TestStrictSchemas(t *testing.T) {
 		{"search_files", arguments{"pattern": nil, "path": nil, "glob": "*.go", "ignore_case": nil, "context": nil,
 			"max_results": nil}},
 		{"list_directory", arguments{"path": nil, "recursive": true}},
-		{"edit_text_file", arguments{"path": "a.go", "file_hash": hash, "dry_run": nil, "on_stale": nil,
+		{"edit_text_file", arguments{"path": "a.go", "file_hash": hash, "dry_run": nil, "on_stale": nil, "tags_meant": nil,
 			"operations": ops(arguments{"op": "delete", "anchor": "4:8d", "end_anchor": nil, "content": nil},
 				arguments{"op": "append", "anchor": "", "end_anchor": nil, "content": "// end"})}},
-		{"write_text_file", arguments{"path": "new", "content": "x\n", "file_hash": nil}},
+		{"write_text_file", arguments{"path": "new", "content": "x\n", "file_hash": nil, "tags_meant": nil}},
 		{"create_directory", arguments{"path": "new directory"}},
 		{"move_file", arguments{"source": "new", "destination": "moved"}},
 	}

@@ -11,31 +11,22 @@ import (
 )
 
 type writeArguments struct {
-	Path     string `json:"path"`
-	Content  string `json:"content"`
-	FileHash string `json:"file_hash,omitempty" about:"as it was read; required if the file exists"`
-}
-
-// writeResult is the structure of an answer to a write.
-type writeResult struct {
-	TotalLines   int      `json:"total_lines"`
-	FileHash     string   `json:"file_hash"` // abbreviated, as in the text
-	LineEnding   string   `json:"line_ending"`
-	FinalNewline bool     `json:"final_newline"`
-	Encoding     string   `json:"encoding"`
-	Notices      []string `json:"notices,omitempty"`
+	Path      string `json:"path"`
+	Content   string `json:"content"`
+	FileHash  string `json:"file_hash,omitempty" about:"as it was read; required if the file exists"`
+	TagsMeant bool   `json:"tags_meant,omitempty" about:"only if a refusal says so"`
 }
 
 func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*answer, error) {
-	w, err := s.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash})
+	w, err := s.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash,
+		Tagged: in.TagsMeant})
 	if err != nil {
 		return nil, err
 	}
 	var text strings.Builder
 	text.WriteString("[" + factsHeader(w.Facts) + "]\n")
 	notices(&text, w.Notices)
-	return &answer{text: text.String(), structure: writeResult{TotalLines: w.Lines, FileHash: engine.Abbreviate(w.Hash),
-		LineEnding: w.LineEnding, FinalNewline: w.FinalNewline, Encoding: w.Encoding, Notices: w.Notices}}, nil
+	return &answer{text: text.String()}, nil
 }
 
 type pathArguments struct {

@@ -50,7 +50,6 @@ func run(root string, check, sizes, list bool) error {
 
 // The limits that -check holds.
 const (
-	maxKnot     = 8   // files of a package that all need one another
 	maxFacade   = 800 // lines of the package in the module's directory
 	maxFunction = 50  // lines of a function
 	maxBranches = 25  // cyclomatic number of a function
@@ -65,10 +64,6 @@ func checkLimits(all []*measures) error {
 	for _, m := range all {
 		if m.path == "." && m.lines > maxFacade {
 			found = append(found, fmt.Sprintf("%s has %d lines, more than %d", m.path, m.lines, maxFacade))
-		}
-		if len(m.knot) > maxKnot {
-			found = append(found, fmt.Sprintf("%s: %d files need one another, more than %d: %s",
-				m.path, len(m.knot), maxKnot, strings.Join(m.knot, " ")))
 		}
 	}
 	if len(found) > 0 {

@@ -3,9 +3,11 @@
 package editor
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,7 +34,13 @@ Only directories of --root are used; the client's roots can narrow them. Without
 the client's roots are used, and if it has none, every call is refused. The front matter
 of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 		Example: "--root ~/src/project\n--root docs --root src --read-only",
-		Args:    program.Args(cobra.NoArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return program.Usage(cmd, fmt.Errorf("a directory is given with --root: %s --root %s", cmd.CommandPath(),
+					strconv.QuoteToASCII(args[0])))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !c.ReadOnly {
 				var err error

@@ -10,7 +10,7 @@ import (
 )
 
 // MakeDirectory creates a directory and those above it, and reports whether it was missing. A directory whose name
-// could make a repository of another is created under the lock of that directory: see disk.Writer.Lock.
+// could make a repository of another is created under the lock of that directory: see Writer.Lock.
 func (e *Engine) MakeDirectory(ctx context.Context, sc *roots.Scope, path string) (created bool, err error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/disk"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -19,18 +17,40 @@ type EditRequest struct {
 	FileHash   string
 	Operations []hashline.Operation
 	DryRun     bool // change nothing
-	Rebase     bool // onto what somebody else changed since, if the two do not meet
+	Stale      OnStale
+	Tagged     bool // content may hold tags: see [hashline.Options]
 }
+
+// OnStale says what becomes of an edit whose file has changed since it was read.
+type OnStale string
+
+// The ways.
+const (
+	// MergeOwn refuses the edit, unless the file was changed by nothing but edits of this server: then it is merged.
+	MergeOwn OnStale = ""
+	Reject   OnStale = "reject" // refuses it
+	Rebase   OnStale = "rebase" // merges it onto the change, if the two do not meet
+)
 
 // Edited is a file that was edited.
 type Edited struct {
 	*hashline.Result
 	Hash    digest.Digest // of the edited file
-	Rebased bool
+	Rebased Rebasing
 	Notices []string // what the caller should know of how it was done
 	Lines   []string // tagged: the lines around each change, as they are now
 	width   int      // of tags
 }
+
+// Rebasing says onto what an edit was merged.
+type Rebasing int
+
+// What edits are merged onto.
+const (
+	NotRebased Rebasing = iota
+	OntoOwn             // edits of this server
+	OntoOthers          // what somebody else wrote
+)
 
 // Anchors returns the anchors of count lines of the edited file, from the first: one, or the two ends of a range.
 func (e *Edited) Anchors(first, count int) string {
@@ -68,7 +88,10 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 		return nil, err
 	}
 	if !in.DryRun {
-		e.reader.Remember(p, out.Hash, result.Bytes())
+		if rebased == OntoOthers {
+			e.reader.Remember(p, now.Hash, now.Data)
+		}
+		e.reader.RememberOwn(p, out.Hash, result.Bytes())
 		e.reader.NoteShown(out.Hash)
 	}
 	var ranges [][2]int
@@ -116,14 +139,14 @@ func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (
 // replace makes data the content of a file that was read as now, and returns what was lost besides. Ops are those of
 // the edit, for a refusal.
 func (e *Engine) replace(
-	ctx context.Context, p *place.Place, now contents.Contents, data []byte, ops []hashline.Operation,
+	ctx context.Context, p *place.Place, now Contents, data []byte, ops []hashline.Operation,
 ) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, refusal.Of(p.Asked, err)
 	}
 	lost, err = e.writer.Replace(p, now, data)
 	switch {
-	case errors.Is(err, disk.ErrReplaced):
+	case errors.Is(err, errReplaced):
 		return nil, e.staleNow(ctx, p, ops, err.Error())
 	case err != nil:
 		return nil, refusal.Of(p.Asked, err)
@@ -133,54 +156,71 @@ func (e *Engine) replace(
 
 // applyEdit applies the operations to the file or, for a rebase, to the snapshot that they were made for.
 func (e *Engine) applyEdit(
-	p *place.Place, now contents.Contents, in EditRequest,
-) (r *hashline.Result, rebased bool, err error) {
+	p *place.Place, now Contents, in EditRequest,
+) (r *hashline.Result, rebased Rebasing, err error) {
+	ops, o := in.Operations, e.o.Anchors
+	o.Tagged = in.Tagged
 	digits, problem := parseFileHash(in.FileHash)
 	if problem != nil {
 		if _, err := hashline.Parse(now.Data); err != nil {
-			return nil, false, e.explain(p, now, nil, err)
+			return nil, 0, e.explain(p, now, nil, err)
 		}
-		return nil, false, e.addFreshLines(p, problem, now, in.Operations)
+		return nil, 0, e.addFreshLines(p, problem, now, ops)
 	}
 	claim, known, err := e.claimOf(p.Asked, digits, now)
 	if err != nil {
-		return nil, false, err
+		return nil, 0, err
 	}
-	ops := in.Operations
 	if known && now.Matches(claim) {
-		contents.CollectGarbage(int64(len(now.Data)))
-		r, err = hashline.Edit(now.Data, ops, e.o.Anchors)
+		collectGarbage(int64(len(now.Data)))
+		r, err = hashline.Edit(now.Data, ops, o)
 		if err != nil {
-			return nil, false, e.explain(p, now, ops, err)
+			return nil, 0, e.explain(p, now, ops, err)
 		}
-		return r, false, nil
+		return r, NotRebased, nil
 	}
 	if _, err := hashline.Parse(now.Data); err != nil {
-		return nil, false, e.explain(p, now, ops, err)
+		return nil, 0, e.explain(p, now, ops, err)
 	}
 	var base []byte
+	var own bool
 	if known {
-		base, known = e.reader.Recall(p, claim.Want[0])
+		base, own, known = e.reader.Recall(p, claim.Want[0], now.Hash)
 	}
 	if !known {
-		return nil, false, e.refuseUnknown(p, now, in)
+		return nil, 0, e.refuseUnknown(p, now, in)
 	}
-	r, err = hashline.Rebase(base, now.Data, ops, e.o.Anchors)
-	if !in.Rebase {
-		return nil, false, e.refuseStale(p, base, now, ops, err == nil)
+	return e.rebase(p, base, own, now, in, o)
+}
+
+// rebase merges operations that were made for base onto the file as it is now. Own says that what changed since was
+// written by this server.
+func (e *Engine) rebase(
+	p *place.Place, base []byte, own bool, now Contents, in EditRequest, o hashline.Options,
+) (r *hashline.Result, rebased Rebasing, err error) {
+	ops := in.Operations
+	if done, err := hashline.Edit(base, ops, o); err == nil && string(done.Bytes()) == string(now.Data) {
+		return nil, 0, e.addFreshLines(p, refusal.New(hashline.NoChange, "%s is as this edit leaves it: it was made "+
+			"already; nothing was written. Go on with the file_hash and lines given here", refusal.Show(p.Asked)), now, ops)
 	}
-	if err != nil {
-		return nil, true, e.explain(p, now, ops, err)
+	r, err = hashline.Rebase(base, now.Data, ops, o)
+	switch {
+	case in.Stale != Rebase && (in.Stale == Reject || !own || err != nil):
+		return nil, 0, e.refuseStale(p, base, own, now, ops, err == nil)
+	case err != nil:
+		return nil, 0, e.explain(p, now, ops, err)
+	case own:
+		return r, OntoOwn, nil
 	}
-	return r, true, nil
+	return r, OntoOthers, nil
 }
 
 // explain returns the error of a refused edit with the lines that help to repeat it.
-func (e *Engine) explain(p *place.Place, now contents.Contents, ops []hashline.Operation, err error) error {
+func (e *Engine) explain(p *place.Place, now Contents, ops []hashline.Operation, err error) error {
 	problem := refusal.Of(p.Asked, err)
 	var why *hashline.Error
 	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
-		return contents.RefuseBinary(p.Asked, now.Data, why)
+		return refuseBinary(p.Asked, now.Data, why)
 	}
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange, hashline.Overlap,

@@ -32,7 +32,7 @@ func TestEditChain(t *testing.T) {
 		t.Errorf("%+v, %v", tried, err)
 	}
 	// What was not written cannot be the base of an edit.
-	_, err = w.edit(EditRequest{Path: "f", FileHash: Abbreviate(tried.Hash), Rebase: true}, replaceOp(anchor(1, "a"), "x"))
+	_, err = w.edit(EditRequest{Path: "f", FileHash: Abbreviate(tried.Hash), Stale: Rebase}, replaceOp(anchor(1, "a"), "x"))
 	refused(t, "on a dry run", err, hashline.Stale)
 	for i, word := range []string{"one", "two"} {
 		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(i+1, string("ab"[i])), word))
@@ -113,19 +113,109 @@ func TestRebase(t *testing.T) {
 	if w.content("f") != "A\na\nb\nc\nd\ne\n" {
 		t.Error("a refused edit is made")
 	}
-	done, err := w.edit(EditRequest{Path: "f", FileHash: hash, Rebase: true}, d)
+	done, err := w.edit(EditRequest{Path: "f", FileHash: hash, Stale: Rebase}, d)
 	must(t, err)
-	if !done.Rebased || w.content("f") != "A\na\nb\nc\nD\ne\n" || !strings.Contains(done.Explain()[0], "rebased onto") {
+	if done.Rebased != OntoOthers || w.content("f") != "A\na\nb\nc\nD\ne\n" || !strings.Contains(done.Explain()[0], "rebased onto") {
 		t.Errorf("%q, %+v", w.content("f"), done)
 	}
-	for _, rebase := range []bool{false, true} { // the same line, by somebody else
-		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Rebase: rebase}, d)
+	for _, stale := range []OnStale{MergeOwn, Reject, Rebase} { // the same line, by somebody else
+		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, d)
 		if r := refused(t, "met", err, hashline.Stale); strings.Contains(r.Message, `on_stale "rebase"`) {
 			t.Error(r.Message)
 		}
 	}
 	if w.content("f") != "A\na\nb\nc\nD\ne\n" {
 		t.Errorf("%q", w.content("f"))
+	}
+}
+
+// TestMergeOwn: edits that were made for one reading are merged onto one another, if nobody else changed the file; one
+// that was made already is told to be.
+func TestMergeOwn(t *testing.T) {
+	w := serve(t)
+	w.write("f", "a\nb\nc\nd\ne\n")
+	_, hash := w.read("f")
+	for i, line := range []string{"a", "c", "e"} {
+		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(2*i+1, line), strings.ToUpper(line)))
+		must(t, err)
+		if want := min(i, 1) * int(OntoOwn); int(done.Rebased) != want {
+			t.Errorf("%s: %+v", line, done)
+		}
+	}
+	for _, stale := range []OnStale{MergeOwn, Reject} { // lines beside the others, or as it is asked for
+		_, err := w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, replaceOp(anchor(2, "b"), "B"))
+		if r := refused(t, "beside", err, hashline.Stale); !strings.Contains(r.Message, "another edit of yours") {
+			t.Error(r.Message)
+		}
+	}
+	if got := w.content("f"); got != "A\nb\nC\nd\nE\n" {
+		t.Errorf("%q", got)
+	}
+	_, hash = w.read("f")
+	b := replaceOp(anchor(2, "b"), "B")
+	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, b)
+	must(t, err)
+	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, b)
+	if r := refused(t, "again", err, hashline.NoChange); !strings.Contains(r.Message, "made already") || r.FileHash == "" {
+		t.Errorf("%+v", r)
+	}
+	// What somebody else wrote meanwhile is not ours, nor what was merged onto it.
+	w.write("f", "A\nB\nC\nd\nE\nf\n")
+	c := EditRequest{Path: "f", FileHash: hash}
+	_, err = w.edit(c, replaceOp(anchor(5, "E"), "5"))
+	refused(t, "of others", err, hashline.Stale)
+	c.Stale = Rebase
+	_, err = w.edit(c, replaceOp(anchor(3, "C"), "3"))
+	refused(t, "beside", err, hashline.Stale)
+	w.write("f", "A\nb\nC\nd\nE\nf\ng\n")
+	_, err = w.edit(c, replaceOp(anchor(1, "A"), "1"))
+	must(t, err)
+	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(3, "C"), "3"))
+	refused(t, "onto a merge", err, hashline.Stale)
+}
+
+// TestBaseOfPath: what was read of one file is no base for an edit of another one.
+func TestBaseOfPath(t *testing.T) {
+	w := serve(t)
+	w.write("f", "a\nb\nc\n")
+	w.write("g", "x\na\nb\nc\n")
+	_, hash := w.read("f")
+	w.read("g")
+	_, err := w.edit(EditRequest{Path: "g", FileHash: hash, Stale: Rebase}, replaceOp(anchor(3, "c"), "C"))
+	if r := refused(t, "another file's", err, hashline.Stale); !strings.Contains(r.Message, "no longer known here") {
+		t.Error(r.Message)
+	}
+}
+
+// TestDoubts: new lines that may not be what was meant are applied, and told.
+func TestDoubts(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		op   hashline.Operation
+		says string
+	}{
+		{"f()\n\ng()\n", op("insert_before", anchor(3, "g()"), "h()\n"), "two line feeds"},
+		{"f()\n\ng()\n", op("insert_before", anchor(3, "g()"), "h()\n\n"), ""},
+		{"f()\n\ng()\n", op("insert_before", anchor(3, "g()"), "h()"), ""},
+		{"f()\ng()\n", op("insert_before", anchor(2, "g()"), "h()\n"), ""},
+		{"f()\n\ng()\n", op("insert_after", anchor(3, "g()"), "h()\n"), ""},
+		{"f()\n\ng()\n", op("replace", anchor(1, "f()")+".."+anchor(2, ""), "h()\n"), "two line feeds"},
+		{"f()\n\ng()\n", op("replace", anchor(1, "f()"), "h()\n"), ""},
+		{"f\n\ta\n\tb\n", op("insert_after", anchor(2, "\ta"), "    c"), "with spaces, and those of the file with tabs"},
+		{"f\n\ta\n\tb\n", op("insert_after", anchor(2, "\ta"), "\tc\n\t * d"), ""},
+		{"f\n    a\n    b\n", op("insert_after", anchor(2, "    a"), "\tc"), "with tabs, and those of the file with spaces"},
+		{"a b\n  a\n", op("replace_all", "a", "c"), "replaced 2 times"},
+		{"a ab\n", op("replace_all", "a", "c"), "left 1 times inside of longer words, first in line 1"},
+	} {
+		w := serve(t)
+		w.write("f", c.file)
+		_, hash := w.read("f")
+		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.op)
+		must(t, err)
+		said := strings.Join(done.Explain(), "; ")
+		if c.says == "" && said != "" || !strings.Contains(said, c.says) {
+			t.Errorf("%q, %+v: %q, want %q", c.file, c.op, said, c.says)
+		}
 	}
 }
 
@@ -213,7 +303,7 @@ func TestWriteRefused(t *testing.T) {
 		"stale":         {WriteRequest{Path: "f", Content: "x", FileHash: strings.Repeat("0", 12)}, hashline.Stale},
 		"no hash":       {WriteRequest{Path: "f", Content: "x", FileHash: "f00"}, hashline.Invalid},
 		"as it is":      {WriteRequest{Path: "f", Content: "one\n", FileHash: hash}, hashline.NoChange},
-		"tags":          {WriteRequest{Path: "f", Content: "1:ab|x\n", FileHash: hash}, hashline.EchoedTags},
+		"tags":          {WriteRequest{Path: "f", Content: "y\n" + anchor(9, "x") + "|x\n", FileHash: hash}, hashline.EchoedTags},
 		"NUL":           {WriteRequest{Path: "f", Content: "x\x00", FileHash: hash}, hashline.Binary},
 		"gone":          {WriteRequest{Path: "g", Content: "x", FileHash: hash}, refusal.NotFound},
 		"no directory":  {WriteRequest{Path: "no/g", Content: "x"}, refusal.NotFound},

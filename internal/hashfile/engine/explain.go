@@ -9,17 +9,38 @@ import (
 // Explain returns in sentences what was not done to the letter, and what the caller should know besides.
 func (e *Edited) Explain() []string {
 	var all []string
-	if e.Rebased {
+	switch e.Rebased {
+	case OntoOwn:
+		all = append(all, "the file_hash is that of before another edit of yours; this one was merged onto it")
+	case OntoOthers:
 		all = append(all, "rebased onto a change that somebody else made")
 	}
 	for _, m := range e.Relocated {
 		all = append(all, fmt.Sprintf("operation %d: anchor %s did not hold and was moved to line %d, the only one with "+
 			"its tag", m.Operation+1, m.Anchor, m.Line))
 	}
+	for _, r := range e.Replaced {
+		text := fmt.Sprintf("operation %d: replaced %d times", r.Operation+1, r.Count)
+		if r.Left > 0 {
+			text += fmt.Sprintf("; left %d times inside of longer words, first in line %d", r.Left, r.LeftLine)
+		}
+		all = append(all, text)
+	}
 	for _, r := range e.Repeated {
 		all = append(all, e.explainRepetition(r))
 	}
+	for _, d := range e.Doubts {
+		all = append(all, fmt.Sprintf("operation %d: %s", d.Operation+1, doubts[d.Kind]))
+	}
 	return append(all, e.Notices...)
+}
+
+// doubts are what is said of new lines that may not be what was meant.
+var doubts = map[hashline.DoubtKind]string{
+	hashline.BlankLost: "the line feed at the end of content ended its last line, and where a blank line was there is " +
+		"none now; if one is meant, insert it, and end content with two line feeds",
+	hashline.SpacesForTabs: "its lines are indented with spaces, and those of the file with tabs",
+	hashline.TabsForSpaces: "its lines are indented with tabs, and those of the file with spaces",
 }
 
 // explainRepetition says that new lines repeat what is beside them, which happens to models that copy one line too many.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -25,7 +24,7 @@ func (e *Engine) staleNow(ctx context.Context, p *place.Place, ops []hashline.Op
 // addFreshLines adds to a refusal the file's hash and the lines near the anchors and at the candidates, as
 // they are now.
 func (e *Engine) addFreshLines(
-	p *place.Place, out *refusal.Refusal, now contents.Contents, ops []hashline.Operation,
+	p *place.Place, out *refusal.Refusal, now Contents, ops []hashline.Operation,
 ) *refusal.Refusal {
 	var ranges [][2]int
 	for _, o := range ops {
@@ -45,7 +44,7 @@ func (e *Engine) addFreshLines(
 // addFacts adds to a refusal the file's hash and the lines of ranges, as they are now. A range behind the end is moved
 // to the end.
 func (e *Engine) addFacts(
-	p *place.Place, out *refusal.Refusal, now contents.Contents, ranges [][2]int,
+	p *place.Place, out *refusal.Refusal, now Contents, ranges [][2]int,
 ) *refusal.Refusal {
 	f, err := hashline.Parse(now.Data)
 	if err != nil {

@@ -6,12 +6,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
-
-// Abbreviate returns the hash of a file as a reader is shown it.
-func Abbreviate(hash digest.Digest) string { return contents.Abbreviate(hash) }
 
 // hashDigits is the number of hex digits of a whole hash.
 const hashDigits = 64
@@ -26,16 +22,16 @@ func parseFileHash(text string) (digits string, problem *refusal.Refusal) {
 	digits = strings.TrimPrefix(strings.TrimPrefix(digits, "["), "file_hash=") // as the first line of a read has it
 	digits, _, _ = strings.Cut(strings.TrimSuffix(digits, "]"), " ")
 	digits = strings.TrimPrefix(digits, "sha256:")
-	if n := len(digits); n < contents.ShownDigits || n > hashDigits || strings.Trim(digits, "0123456789abcdef") != "" {
+	if n := len(digits); n < shownDigits || n > hashDigits || strings.Trim(digits, "0123456789abcdef") != "" {
 		return "", refusal.New(hashline.Invalid, "file_hash %s is not sha256: and %d to %d hex digits; nothing was "+
-			"written. Give the one given here, if the lines are as they were read", refusal.Show(text), contents.ShownDigits, hashDigits)
+			"written. Give the one given here, if the lines are as they were read", refusal.Show(text), shownDigits, hashDigits)
 	}
 	return digits, nil
 }
 
 // claimOf returns the claim of a caller that a file has the hash that begins with these digits; ok is false if they
 // stand for no hash that is known here, so that no file can meet it.
-func (e *Engine) claimOf(asked, digits string, now contents.Contents) (claim evidence.Claim, ok bool, err error) {
+func (e *Engine) claimOf(asked, digits string, now Contents) (claim evidence.Claim, ok bool, err error) {
 	found := []string{digits}
 	if len(digits) < hashDigits {
 		found = e.reader.Expand(digits, now.Hash)
@@ -48,5 +44,6 @@ func (e *Engine) claimOf(asked, digits string, now contents.Contents) (claim evi
 		return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{whole}}, err == nil, err
 	}
 	return claim, false, refusal.New(hashline.Stale, "%s: several files that were read here have a hash that begins "+
-		"with %s; give all %d digits, or read the file again", refusal.Show(asked), digits, hashDigits)
+		"with %s; nothing was written. That of this file is now %s, whole: read its lines again, and give all of it",
+		refusal.Show(asked), digits, now.Hash)
 }

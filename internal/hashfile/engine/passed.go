@@ -11,9 +11,9 @@ type Passed struct {
 
 // How many paths are named for a reason. Nobody looks for a word in a picture: of what is binary a few are enough.
 const (
-	maxPassed = 12
-	maxBinary = 3
-	binary    = "binary"
+	maxPassed  = 12
+	maxBinary  = 3
+	binaryFile = "binary"
 )
 
 // passedOver collects what is not looked at.
@@ -28,7 +28,7 @@ func (c *passedOver) add(path string, dir bool, why string) {
 	}
 	p := &c.all[i]
 	limit := maxPassed
-	if why == binary {
+	if why == binaryFile {
 		limit = maxBinary
 	}
 	if p.Count++; path == "" || len(p.Paths) == limit {

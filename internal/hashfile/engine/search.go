@@ -15,7 +15,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -178,7 +177,7 @@ type notText struct {
 func (n notText) Unwrap() error { return n.error }
 
 // refuseNotText refuses a file that is not UTF-8 or holds NUL.
-func (q *search) refuseNotText(p *place.Place, now contents.Contents) error {
+func (q *search) refuseNotText(p *place.Place, now Contents) error {
 	_, err := hashline.Parse(now.Data)
 	utf16 := bytes.HasPrefix(now.Data, []byte("\xff\xfe")) || bytes.HasPrefix(now.Data, []byte("\xfe\xff"))
 	return notText{q.e.explain(p, now, nil, err), bytes.IndexByte(now.Data, 0) >= 0 && !utf16}
@@ -190,7 +189,7 @@ func whyPassed(err error) string {
 	var r *refusal.Refusal
 	switch {
 	case errors.As(err, &n) && n.binary:
-		return binary
+		return binaryFile
 	case errors.As(err, &n):
 		return "not UTF-8"
 	case !errors.As(err, &r):

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
@@ -14,10 +13,10 @@ import (
 const maxMapped = 20
 
 // refuseStale returns the refusal of an edit that was made for base, an earlier state of the file. It says of each
-// anchor where its line is now, so that the caller can make the edit again without reading the file. Mergeable says
-// that a rebase would succeed.
+// anchor where its line is now, so that the caller can make the edit again without reading the file. Own says that the
+// changes since are edits of this server, mergeable that a rebase would succeed.
 func (e *Engine) refuseStale(
-	p *place.Place, base []byte, now contents.Contents, ops []hashline.Operation, mergeable bool,
+	p *place.Place, base []byte, own bool, now Contents, ops []hashline.Operation, mergeable bool,
 ) error {
 	mapped, err := hashline.MapAnchors(base, now.Data, ops, e.o.Anchors)
 	if err != nil { // operations that are wrong by themselves: that comes first, and is said of the lines of now
@@ -62,15 +61,19 @@ func (e *Engine) refuseStale(
 	case gone > 0:
 		next = "look at the lines below, which are those of now, and make the edit for them, with the file_hash given here"
 	}
-	out.Message = fmt.Sprintf("%s has changed since it was read; nothing was written. Anchors: %s. To go on, %s",
-		refusal.Show(p.Asked), strings.Join(where, "; "), next)
+	why := "has changed since it was read"
+	if own {
+		why = "was changed by another edit of yours since it was read so"
+	}
+	out.Message = fmt.Sprintf("%s %s; nothing was written. Anchors: %s. To go on, %s", refusal.Show(p.Asked), why,
+		strings.Join(where, "; "), next)
 	return e.addFacts(p, out, now, lines)
 }
 
 // refuseUnknown returns the refusal of an edit that was made for a state of the file that is not known here.
-func (e *Engine) refuseUnknown(p *place.Place, now contents.Contents, in EditRequest) error {
+func (e *Engine) refuseUnknown(p *place.Place, now Contents, in EditRequest) error {
 	why := ""
-	if in.Rebase {
+	if in.Stale == Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
 	out := refusal.New(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+

@@ -43,13 +43,6 @@ func dir(t *testing.T) string {
 	return d
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // write makes a file in the first directory.
 func (w *world) write(name, text string) string {
 	w.t.Helper()
@@ -83,7 +76,11 @@ func anchor(n int, line string) string {
 
 // replaceOp replaces the line of an anchor.
 func replaceOp(anchor, content string) hashline.Operation {
-	return hashline.Operation{Op: "replace", Anchor: anchor, Content: &content}
+	return op("replace", anchor, content)
+}
+
+func op(name, anchor, content string) hashline.Operation {
+	return hashline.Operation{Op: name, Anchor: anchor, Content: &content}
 }
 
 // refused demands a refusal with a code, and returns it.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/contents"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
@@ -20,6 +20,7 @@ type WriteRequest struct {
 	Path     string
 	Content  string
 	FileHash string // that of the file as it was read; "" only creates
+	Tagged   bool   // content may hold tags: see [hashline.Options]
 }
 
 // Written is a file that was written.
@@ -33,9 +34,6 @@ type Written struct {
 func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*Written, error) {
 	if int64(len(in.Content)) > e.o.MaxFile {
 		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
-	}
-	if err := hashline.CheckContent(in.Content, e.o.Anchors.Width); err != nil {
-		return nil, refusal.Of(in.Path, err)
 	}
 	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
@@ -68,7 +66,7 @@ func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*
 		return nil, refusal.Of(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	e.reader.Remember(p, hash, data)
+	e.reader.RememberOwn(p, hash, data)
 	e.reader.NoteShown(hash)
 	out.Facts = factsOf(survey, hash)
 	return out, nil
@@ -83,11 +81,23 @@ func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error 
 		return refusal.New(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
 			"create_directory", refusal.Show(in.Path))
 	}
+	if err := e.checkContent(in, nil); err != nil {
+		return err
+	}
 	return e.writer.Create(p, data)
 }
 
-// rewriteFile replaces the whole content of a file that exists, and returns what was lost besides.
-func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteRequest, data []byte) ([]string, error) {
+// checkContent fails if the content is no text, or was copied from what was shown of a file.
+func (e *Engine) checkContent(in WriteRequest, read *hashline.File) error {
+	o := e.o.Anchors
+	o.Tagged = in.Tagged
+	return hashline.CheckContent(in.Content, read, o)
+}
+
+// rewriteFile replaces the whole content of a file that exists, and returns what the caller should know.
+func (e *Engine) rewriteFile(
+	ctx context.Context, p *place.Place, in WriteRequest, data []byte,
+) (notices []string, err error) {
 	now, err := e.reader.Read(ctx, p)
 	if err != nil {
 		return nil, err
@@ -95,14 +105,35 @@ func (e *Engine) rewriteFile(ctx context.Context, p *place.Place, in WriteReques
 	if err := e.checkRead(p, in, now); err != nil {
 		return nil, err
 	}
-	if string(now.Data) == in.Content {
-		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written", refusal.Show(in.Path))
+	read, err := hashline.Parse(now.Data)
+	if err != nil {
+		read = nil // it is replaced by text
 	}
-	return e.replace(ctx, p, now, data, nil)
+	if err := e.checkContent(in, read); err != nil {
+		return nil, err
+	}
+	if string(now.Data) == in.Content {
+		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written",
+			refusal.Show(in.Path))
+	}
+	lost, err := e.replace(ctx, p, now, data, nil)
+	return append(lostForm(now.Data, data), lost...), err
+}
+
+// lostForm says what of the form of a file its new content lacks. A model is not shown it, and so does not repeat it.
+func lostForm(old, data []byte) (notices []string) {
+	crlf := []byte("\r\n")
+	if bytes.Contains(old, crlf) && !bytes.Contains(data, crlf) && bytes.IndexByte(data, '\n') >= 0 {
+		notices = append(notices, "lines of the file ended with CRLF, and now end with LF; edit_text_file keeps them")
+	}
+	if bom := []byte("\ufeff"); bytes.HasPrefix(old, bom) && !bytes.HasPrefix(data, bom) {
+		notices = append(notices, "the file began with a byte order mark, and does not now; edit_text_file keeps it")
+	}
+	return notices
 }
 
 // checkRead fails unless the caller read the file as it is now, or need not have.
-func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Contents) error {
+func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error {
 	if in.FileHash == "" {
 		return e.showFirst(p, now, refusal.New(refusal.Exists, "%s exists; nothing was written. To replace all of it repeat "+
 			"the call with the file_hash given here; to change lines of it use edit_text_file", refusal.Show(in.Path)))
@@ -125,10 +156,10 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now contents.Content
 
 // showFirst adds to the refusal to replace a file its hash and its first lines, as they are now. A file that is no text
 // has none, and is not replaced by text.
-func (e *Engine) showFirst(p *place.Place, now contents.Contents, out *refusal.Refusal) error {
+func (e *Engine) showFirst(p *place.Place, now Contents, out *refusal.Refusal) error {
 	var binary *hashline.Error
 	if _, err := hashline.Parse(now.Data); errors.As(err, &binary) {
-		out := contents.RefuseBinary(p.Asked, now.Data, binary)
+		out := refuseBinary(p.Asked, now.Data, binary)
 		out.Message += "; to write text there, move the file away first"
 		return out
 	}

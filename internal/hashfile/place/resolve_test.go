@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -207,13 +208,28 @@ func TestManyLinks(t *testing.T) {
 	refused(t, "one link more", err, refusal.NotFound)
 }
 
-// TestUnicodeNames: names are bytes; look-alikes are other names.
+// TestUnicodeNames: a name that is written composed is that of the only file that is the same once both are composed;
+// other look-alikes are other names.
 func TestUnicodeNames(t *testing.T) {
 	d := dir(t)
-	write(t, d, "cafe\u0301", "decomposed\n")
-	p := at(t, allow(t, d), "caf\u00e9")
-	if p.Info != nil && readAll(t, p) != "decomposed\n" {
-		t.Error("another file has the name")
+	sc := allow(t, d)
+	write(t, d, "e\u0301t\u00e9/cafe\u0301", "decomposed\n")
+	for _, path := range []string{"\u00e9t\u00e9/caf\u00e9", "e\u0301te\u0301/cafe\u0301"} {
+		p := at(t, sc, path)
+		if p.Info == nil || readAll(t, p) != "decomposed\n" || p.CheckExists() != nil {
+			t.Errorf("%+q is not found", path)
+		}
+	}
+	if p := at(t, sc, "\u00e9t\u00e9/cafe"); p.Info != nil {
+		t.Error("a name without accents is taken for one with them")
+	}
+	write(t, d, "\u1ea5", "composed\n") // which can be decomposed in part, too
+	if p := at(t, sc, "\u00e2\u0301"); p.Info == nil || readAll(t, p) != "composed\n" {
+		t.Error("what is composed in part is not found")
+	}
+	write(t, d, "a\u0302\u0301", "decomposed\n")
+	if p := at(t, sc, "\u00e2\u0301"); runtime.GOOS == "linux" && p.Info != nil {
+		t.Error("one of two files is taken")
 	}
 }
 

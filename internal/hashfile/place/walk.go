@@ -7,10 +7,13 @@ import (
 	"path"
 	"path/filepath"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/names"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // walk resolves a path from an allowed directory downwards.
@@ -58,6 +61,12 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			continue
 		}
 		info, err := w.Parent().Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			if other := composedAs(w.Parent(), name); other != "" {
+				name = other
+				info, err = w.Parent().Lstat(name)
+			}
+		}
 		if err == nil {
 			name = names.OnDisk(w.Parent(), name, info)
 		}
@@ -99,6 +108,33 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if err := w.descend(name); err != nil {
 				return "", err
 			}
+		}
+	}
+}
+
+// composedAs returns the only name in a directory that is another one once both are composed; "" if there is none, or
+// several. File names that came from macOS are decomposed, and few clients can write them so.
+func composedAs(dir *os.Root, name string) (found string) {
+	if spelling.IsASCII(name) {
+		return ""
+	}
+	d, err := dir.Open(".")
+	if err != nil {
+		return ""
+	}
+	defer d.Close()
+	for {
+		entries, err := d.ReadDir(1000)
+		for _, e := range entries {
+			if other := e.Name(); !spelling.IsASCII(other) && norm.NFC.String(other) == norm.NFC.String(name) {
+				if found != "" {
+					return ""
+				}
+				found = other
+			}
+		}
+		if err != nil {
+			return found
 		}
 	}
 }

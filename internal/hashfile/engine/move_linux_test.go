@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMoveReplaced: what takes the name of a file, directory or link in the moment before it is moved was not checked,
+// and is moved back.
+func TestMoveReplaced(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"file":      func(path string) error { return os.WriteFile(path, []byte("ours\n"), 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"link":      func(path string) error { return os.Symlink("nowhere", path) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			x := newFileWorld(t)
+			path := filepath.Join(x.dir, "f")
+			must(t, make(path))
+			from, to := x.at("f"), x.at("g")
+			rename, once := renameat2, false
+			t.Cleanup(func() { renameat2 = rename })
+			renameat2 = func(a int, name string, b int, other string, flags uint) error {
+				if !once {
+					once = true
+					must(t, os.Rename(path, filepath.Join(t.TempDir(), "away")))
+					writeFile(t, x.dir, "f", "theirs\n")
+				}
+				return unix.Renameat2(a, name, b, other, flags)
+			}
+			if err := x.w.Move(from, to); err == nil || !strings.Contains(err.Error(), "was replaced while") {
+				t.Error(err)
+			}
+			x.holds("f=theirs\n")
+			x.tidy()
+		})
+	}
+}

@@ -1,0 +1,67 @@
+//go:build unix
+
+package engine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+)
+
+// TestMovedBeforeWriting: a directory that was moved away after a call had found it, the allowed one or one below it,
+// is not written any more.
+func TestMovedBeforeWriting(t *testing.T) {
+	for _, moved := range []string{"root", "root/sub", "root/sub/deep"} {
+		for _, again := range []bool{false, true} {
+			base := dir(t)
+			root := filepath.Join(base, "root")
+			deep := filepath.Join(root, "sub/deep")
+			make := func() {
+				must(t, os.MkdirAll(deep, 0o700))
+				must(t, os.WriteFile(filepath.Join(deep, "f"), []byte("old\n"), 0o600))
+			}
+			make()
+			source, err := roots.NewSource([]string{root}, 0)
+			must(t, err)
+			defer source.Close()
+			sc := source.Configured()
+			defer sc.Close()
+			at := func(name string) *place.Place {
+				p, err := place.Resolve(sc, filepath.Join(deep, name))
+				must(t, err)
+				t.Cleanup(p.Close)
+				must(t, p.CheckUnmoved())
+				return p
+			}
+			f, n := at("f"), at("new")
+			old, err := newReader(1<<20).Read(t.Context(), f)
+			must(t, err)
+			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
+			if again {
+				make()
+			}
+			w := newWriter(t.TempDir(), false)
+			_, err = w.Replace(f, old, []byte("new\n"))
+			refused(t, moved+" replaced", err, refusal.IO)
+			refused(t, moved+" created", w.Create(n, []byte("new\n")), refusal.IO)
+			found := 0
+			must(t, filepath.WalkDir(base, func(path string, e os.DirEntry, err error) error {
+				if err != nil || e.IsDir() {
+					return err
+				}
+				found++
+				if text, err := os.ReadFile(path); err != nil || string(text) != "old\n" || e.Name() != "f" {
+					t.Errorf("%s: %s holds %q, %v", moved, path, text, err)
+				}
+				return nil
+			}))
+			if want := map[bool]int{false: 1, true: 2}[again]; found != want {
+				t.Errorf("%s: %d files, want %d", moved, found, want)
+			}
+		}
+	}
+}
