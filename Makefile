@@ -21,6 +21,7 @@
 # make agree   more documents that our registry and the official one judge
 # make clients what today's programs of clients run of a text, beside what we know of them
 # make servers the hundred servers of docs/servers-tried.md, whose table it writes anew
+# make searches  300 searches of ten packages, by search_files and by ripgrep
 # make real    all real servers of the tests, pinned, run and upgraded
 # make hints   the commands that the hints of all scripts name
 # make processes  PROCESSES (200) moments at which pin, check and run are ended
@@ -51,7 +52,7 @@ COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
 .PHONY: build man demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
-	sequences kill hosts bundles hints agree clients real servers processes clean
+	sequences kill hosts bundles hints agree clients real servers searches processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -190,6 +191,9 @@ clients:
 
 servers:
 	@export SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md; $(WHOLE) '^TestHundredServers$$' ./e2e/servers
+
+searches:
+	@$(WHOLE) '^TestSearches$$' ./e2e/editing
 
 real:
 	@$(WHOLE) '^(TestRealServers|TestPythonServers|TestPythonWithoutUV)$$' ./e2e/servers ./e2e/pypi

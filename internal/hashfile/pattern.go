@@ -35,29 +35,57 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 		"give a glob and no pattern", refusal.Show(in.Pattern), advice)
 }
 
-// parseGlobs returns which paths below a directory globs are about; nil is all. Each text may hold several, with commas
-// between them; those that begin with "!" exclude.
-func parseGlobs(sc *roots.Scope, all []string) (only func(rel string) bool, err error) {
-	var in, out rules.Globs
+// globSet is which files a search is about, by their path from the directory that is searched.
+type globSet struct {
+	files rules.Globs // of which one has to match
+	below rules.Globs // or match a directory above: those that end with a slash
+	out   rules.Globs // of which none may match, neither the file nor a directory above
+}
+
+// parseGlobs returns what globs are about; nil is all. Each text may hold several, with commas between them; those that
+// begin with "!" exclude.
+func parseGlobs(sc *roots.Scope, all []string) (*globSet, error) {
+	var g globSet
 	for _, text := range all {
 		for _, glob := range splitGlobs(text) {
 			bare, excludes := strings.CutPrefix(glob, "!")
 			globs, err := parseGlob(sc, bare)
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
-			}
-			if excludes {
-				out = append(out, globs...)
-			} else {
-				in = append(in, globs...)
+			case excludes:
+				g.out = append(g.out, globs...)
+			case strings.HasSuffix(bare, "/"):
+				g.below = append(g.below, globs...)
+			default:
+				g.files = append(g.files, globs...)
 			}
 		}
 	}
-	if in == nil && out == nil {
+	if g.files == nil && g.below == nil && g.out == nil {
 		return nil, nil
 	}
-	return func(rel string) bool { return (in == nil || in.Matches(rel, false)) && !out.Matches(rel, false) }, nil
+	return &g, nil
 }
+
+// take reports whether a file is searched, if no directory above it is skipped.
+func (g *globSet) take(rel string) bool {
+	if g.out.Matches(rel, false) {
+		return false
+	}
+	if g.files == nil && g.below == nil || g.files.Matches(rel, false) {
+		return true
+	}
+	for i := range rel {
+		if g.below != nil && rel[i] == '/' && g.below.Matches(rel[:i], true) {
+			return true
+		}
+	}
+	return false
+}
+
+// skip reports whether nothing below a directory is searched.
+func (g *globSet) skip(rel string) bool { return g.out.Matches(rel, true) }
 
 // splitGlobs divides a text at the commas that are not in braces or brackets.
 func splitGlobs(text string) (globs []string) {
@@ -92,12 +120,31 @@ func parseGlob(sc *roots.Scope, glob string) (rules.Globs, error) {
 				"give path %s and glob %s", refusal.Show(glob), refusal.Show(dir), refusal.Show(rest))
 		}
 	}
-	globs, ok := rules.NewGlobs(strings.TrimPrefix(glob, "./"))
+	fromHere := glob
+	if strings.HasPrefix(glob, "./") {
+		fromHere = glob[1:]
+	}
+	globs, ok := rules.NewGlobs(fromHere)
 	if !ok || strings.ContainsAny(glob, "; ") {
 		return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
 			"or several with commas, and ? for a blank", refusal.Show(glob))
 	}
 	return globs, nil
+}
+
+// explainNoFiles says that globs match no file, and why that may be, if it shows.
+func explainNoFiles(in searchArguments) string {
+	all := strings.Join(in.Glob, ",")
+	text := "no file here matches the glob " + refusal.Show(all)
+	switch {
+	case strings.Contains(all, `\`):
+		text += `; names have / between them, and \ takes the meaning from the character behind it`
+	case !strings.ContainsAny(all, "*?[{,!") && !strings.HasSuffix(all, "/"):
+		text += "; if that is a directory, give it as path, or with / at its end"
+	case in.Path != "":
+		text += "; globs are of paths from " + refusal.Show(in.Path)
+	}
+	return text
 }
 
 // explainNoHits says why a pattern may have found nothing, if that shows.

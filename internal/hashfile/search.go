@@ -25,20 +25,25 @@ type searchArguments struct {
 const (
 	maxContext = 10 // lines
 	maxResults = 1000
-	maxUnshown = 200 // files that are named with the number of their hits alone
+	maxUnshown = 100     // files that are named with the number of their hits alone
+	maxNamed   = 4 << 10 // bytes of their names
+	maxPassed  = 1 << 10 // bytes of the names of what is passed over for one reason
 )
 
 func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
-	only, err := parseGlobs(sc, in.Glob)
+	globs, err := parseGlobs(sc, in.Glob)
 	if err != nil {
 		return nil, err
 	}
-	ask := engine.SearchRequest{Path: in.Path, Only: only, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
+	ask := engine.SearchRequest{Path: in.Path, Context: in.Context, Limit: cmp.Or(in.MaxResults, 100),
 		Tokens: s.c.ReadTokens}
-	if in.Pattern == "" && only == nil {
+	if globs != nil {
+		ask.Only, ask.Skip = globs.take, globs.skip
+	}
+	if in.Pattern == "" && globs == nil {
 		return nil, refusal.New(hashline.Invalid, "give a pattern, to find lines, or a glob, to find files, or both")
 	}
 	if in.Pattern != "" {
@@ -59,8 +64,8 @@ func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArgu
 	if found.Cut != "" {
 		notices(&text, []string{found.Cut + "; there may be more"})
 	}
-	if found.Searched == 0 && only != nil {
-		notices(&text, []string{"no file here matches the glob " + refusal.Show(strings.Join(in.Glob, ","))})
+	if found.Searched == 0 && globs != nil {
+		notices(&text, []string{explainNoFiles(in)})
 	}
 	if len(found.Files) == 0 {
 		notices(&text, explainNoHits(in))
@@ -112,15 +117,26 @@ func writeHits(text *strings.Builder, found *engine.Found, marked bool) {
 		count(found.Searched, "file"))
 	if len(rest) > 0 {
 		fmt.Fprintf(text, "; %d of the hits are shown, and not", shown)
-		for i, f := range rest {
-			if i == maxUnshown {
-				fmt.Fprintf(text, ", those in %s more", count(len(rest)-i, "file"))
-				break
-			}
-			fmt.Fprintf(text, "%s %d in %s", []string{"", ","}[min(i, 1)], f.Count, refusal.Show(f.Path))
-		}
+		writeUnshown(text, rest)
 	}
 	text.WriteString("]\n")
+}
+
+// writeUnshown writes how many hits of files are not shown, and sums up the last of many.
+func writeUnshown(text *strings.Builder, rest []engine.Hits) {
+	limit := text.Len() + maxNamed
+	for i, f := range rest {
+		comma := []string{"", ","}[min(i, 1)]
+		if i == maxUnshown || text.Len() > limit {
+			hits := 0
+			for _, f := range rest[i:] {
+				hits += f.Count
+			}
+			fmt.Fprintf(text, "%s %d in %s", comma, hits, count(len(rest)-i, "other file"))
+			return
+		}
+		fmt.Fprintf(text, "%s %d in %s", comma, f.Count, refusal.Show(f.Path))
+	}
 }
 
 // count names a number of things.
@@ -135,10 +151,11 @@ func count(n int, what string) string {
 func writePassed(text *strings.Builder, what string, all []engine.Passed) {
 	for _, p := range all {
 		fmt.Fprintf(text, "[%s: %s", what, p.Why)
-		for i, path := range p.Paths {
-			text.WriteString([]string{": ", ", "}[min(i, 1)] + refusal.Show(path))
+		named, limit := 0, text.Len()+maxPassed
+		for ; named < len(p.Paths) && text.Len() < limit; named++ {
+			text.WriteString([]string{": ", ", "}[min(named, 1)] + refusal.Show(p.Paths[named]))
 		}
-		if more := p.Count - len(p.Paths); more > 0 && len(p.Paths) > 0 {
+		if more := p.Count - named; more > 0 && named > 0 {
 			fmt.Fprintf(text, " and %d more", more)
 		}
 		text.WriteString("]\n")

@@ -9,8 +9,12 @@ type Passed struct {
 	Count int      // of all
 }
 
-// maxPassed is how many paths are named for each reason.
-const maxPassed = 12
+// How many paths are named for a reason. Nobody looks for a word in a picture: of what is binary a few are enough.
+const (
+	maxPassed  = 12
+	maxBinary  = 3
+	binaryFile = "binary"
+)
 
 // passedOver collects what is not looked at.
 type passedOver struct{ all []Passed }
@@ -23,7 +27,11 @@ func (c *passedOver) add(path string, dir bool, why string) {
 		c.all = append(c.all, Passed{Why: why})
 	}
 	p := &c.all[i]
-	if p.Count++; path == "" || len(p.Paths) == maxPassed {
+	limit := maxPassed
+	if why == binaryFile {
+		limit = maxBinary
+	}
+	if p.Count++; path == "" || len(p.Paths) == limit {
 		return
 	}
 	if dir {

@@ -26,6 +26,7 @@ type SearchRequest struct {
 	Pattern *regexp.Regexp        // nil asks for files, and not for lines
 	Path    string                // a file or directory; "" is all allowed directories
 	Only    func(rel string) bool // files, by their path from there; nil is all
+	Skip    func(rel string) bool // directories that are left out, in the same way; nil is none
 	Context int                   // lines before and after each hit
 	Limit   int                   // hits, or files
 	Tokens  int                   // that the lines may cost a model, about; 0 is no limit
@@ -56,7 +57,7 @@ type Found struct {
 // Bounds of a search.
 const (
 	searchTime   = 30 * time.Second
-	searchAnswer = 256 << 10 // bytes of text
+	searchAnswer = 44 << 10 // bytes of lines and names: with what else is told, less than 16,000 tokens of four
 )
 
 // Search searches text files. What it does not search it names: files that are not UTF-8 or are too large, what rules
@@ -112,7 +113,13 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 	}
 	defer dir.Close()
 	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if e.IsDir() || q.Only != nil && !q.Only(below(p, rel)) {
+		if e.IsDir() {
+			if q.skips(p, rel) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if q.Only != nil && !q.Only(below(p, rel)) {
 			return nil
 		}
 		if q.Pattern != nil && !e.Type().IsRegular() {
@@ -124,17 +131,24 @@ func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) 
 			return nil // removed meanwhile
 		}
 		err = q.searchFile(ctx, p.Below(dir, rel, info, sets))
-		var r *refusal.Refusal
-		if errors.As(err, &r) {
-			q.pass(p, rel, false, whyPassed(r))
+		if why := whyPassed(err); why != "" {
+			q.pass(p, rel, false, why)
 			return nil
 		}
 		return err
 	}, func(rel string, dir bool, why string) {
-		if dir || rel == "" || q.Only == nil || q.Only(below(p, rel)) {
-			q.pass(p, rel, dir, why)
+		switch {
+		case rel == "":
+		case dir && q.skips(p, rel), !dir && q.Only != nil && !q.Only(below(p, rel)):
+			return
 		}
+		q.pass(p, rel, dir, why)
 	})
+}
+
+// skips reports whether a directory below p is left out.
+func (q *search) skips(p *place.Place, rel string) bool {
+	return q.Skip != nil && q.Skip(below(p, rel))
 }
 
 // pass notes that a path below p was not searched.
@@ -153,12 +167,34 @@ func (q *search) name(root *roots.Root, rel string) string {
 	return filepath.Join(root.Path, filepath.FromSlash(rel))
 }
 
-// whyPassed says in few words why a file was not searched.
-func whyPassed(r *refusal.Refusal) string {
-	switch r.Code {
-	case hashline.Binary:
+// notText is the refusal of a file that is no text.
+type notText struct {
+	error
+	binary bool // and is not in another encoding
+}
+
+// Unwrap returns the refusal.
+func (n notText) Unwrap() error { return n.error }
+
+// refuseNotText refuses a file that is not UTF-8 or holds NUL.
+func (q *search) refuseNotText(p *place.Place, now Contents) error {
+	_, err := hashline.Parse(now.Data)
+	utf16 := bytes.HasPrefix(now.Data, []byte("\xff\xfe")) || bytes.HasPrefix(now.Data, []byte("\xfe\xff"))
+	return notText{q.e.explain(p, now, nil, err), bytes.IndexByte(now.Data, 0) >= 0 && !utf16}
+}
+
+// whyPassed says in few words why a file was not searched; "" if err ends the search, or is nil.
+func whyPassed(err error) string {
+	var n notText
+	var r *refusal.Refusal
+	switch {
+	case errors.As(err, &n) && n.binary:
+		return binaryFile
+	case errors.As(err, &n):
 		return "not UTF-8"
-	case hashline.TooLarge:
+	case !errors.As(err, &r):
+		return ""
+	case r.Code == hashline.TooLarge:
 		return "too large (--max-file)"
 	}
 	return "cannot be read"
@@ -178,8 +214,7 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 		return err
 	}
 	if bytes.IndexByte(now.Data, 0) >= 0 || !utf8.Valid(now.Data) {
-		_, err := hashline.Parse(now.Data)
-		return q.e.explain(p, now, nil, err)
+		return q.refuseNotText(p, now)
 	}
 	q.found.Searched++
 	if may, err := q.mayMatch(ctx, now.Data); err != nil || !may {
@@ -205,7 +240,11 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 func (q *search) searchLines(ctx context.Context, f *hashline.File, out *Hits) error {
 	shown, until := 0, 0 // the last line that was kept, and the last one that belongs to a hit
 	for n := 1; n <= f.Lines(); n++ {
-		hit, err := q.matches(ctx, f.Line(n))
+		line := f.Line(n)
+		if n == 1 { // the beginning of the text is behind the byte order mark
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		hit, err := q.matches(ctx, line)
 		if err != nil {
 			return err
 		}
@@ -239,7 +278,12 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 		}
 	}
 	text := string(appendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
-	q.size += len(text)
+	if len(out.Lines) == 0 {
+		name := refusal.Show(out.Path)
+		q.size += headerSize + len(name)
+		q.tokens += headerSize/4 + estimateLine([]byte(name))
+	}
+	q.size += len(text) + markSize
 	q.tokens += estimateLine([]byte(text))
 	if q.size > searchAnswer || q.Tokens > 0 && q.tokens > q.Tokens {
 		q.left = -1
@@ -248,6 +292,12 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 	out.Lines = append(out.Lines, HitLine{text, hit})
 	return n
 }
+
+// What an answer has besides lines and names, in bytes.
+const (
+	headerSize = 40 // for each file: its hash, and signs around its name
+	markSize   = 2  // for each line: its mark and its end
+)
 
 // Bounds of a line in the answer to a search, in bytes.
 const (

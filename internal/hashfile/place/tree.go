@@ -89,7 +89,8 @@ func readable(m fs.FileMode) string {
 }
 
 // Visit is called for each entry of a tree with the directory that holds the entry, its path from the root, and the
-// rules of the directory. An error ends the walk, which returns it.
+// rules of the directory. An error ends the walk, which returns it; after [fs.SkipDir] for a directory the walk goes on
+// behind what is below it.
 type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
 
 // Pass is called for what a walk passes over, with its path from the root, "" if that is not to be told.
@@ -161,10 +162,9 @@ func (t *treeWalk) visitAll(
 		if t.pass != nil && t.isIgnored(below, e, sets, git) {
 			continue
 		}
-		if err := t.visit(dir, below, e, sets); err != nil {
+		if err := t.visit(dir, below, e, sets); err != nil && (err != fs.SkipDir || !e.IsDir()) {
 			return err
-		}
-		if !e.IsDir() {
+		} else if err != nil || !e.IsDir() {
 			continue
 		}
 		if err := t.descend(dir, below, sets, git, depth+1); err != nil {

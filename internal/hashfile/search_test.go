@@ -1,0 +1,105 @@
+//go:build unix
+
+package hashfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSearchGlobs: which files globs are about, in the forms in which models write them.
+func TestSearchGlobs(t *testing.T) {
+	d := dir(t)
+	for _, name := range []string{"a.c", "b.h", "src/a.c", "src/deep/b.c", "lib/src/c.c", "doc/src.md", ".gitignore"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(d, name)), 0o700))
+		write(t, d, name, "ignored/\n")
+	}
+	must(t, os.Mkdir(filepath.Join(d, "ignored"), 0o700))
+	write(t, d, "ignored/a.c", "x\n")
+	p := serve(t, d)
+	for _, c := range []struct {
+		glob any
+		want string
+	}{
+		{"*.c,*.h", "a.c b.h lib/src/c.c src/a.c src/deep/b.c"},
+		{`["*.md","*.h"]`, "b.h doc/src.md"},
+		{[]string{"*.md", "*.h"}, "b.h doc/src.md"},
+		{"*.{md,h}", "b.h doc/src.md"},
+		{"src/", "lib/src/c.c src/a.c src/deep/b.c"},
+		{"/src/", "src/a.c src/deep/b.c"},
+		{"./src/, *.h", "b.h src/a.c src/deep/b.c"},
+		{"{doc,lib/src}/", "doc/src.md lib/src/c.c"},
+		{"/src/*.c", "src/a.c"},
+		{"*.c,!src", "a.c"},
+		{"*.c,!src/", "a.c"},
+		{"*.c,!/src", "a.c lib/src/c.c"},
+		{"!*.c, !ignored, !.*", "b.h doc/src.md"},
+		{"src", ""},
+		{`src\a.c`, ""},
+	} {
+		text := p.call("search_files", arguments{"pattern": "ignored", "glob": c.glob}).ok().Text
+		var found []string
+		for _, m := range regexp.MustCompile(`(?m)^==> (.*) <==$`).FindAllStringSubmatch(text, -1) {
+			found = append(found, m[1])
+		}
+		if got := strings.Join(found, " "); got != c.want {
+			t.Errorf("%v: %s, want %s", c.glob, got, c.want)
+		}
+		if skipped := strings.Contains(fmt.Sprint(c.glob), "!ignored"); strings.Contains(text, "ignored/]") == skipped {
+			t.Errorf("%v: what is excluded is not to be told, and what is ignored is: %s", c.glob, text)
+		}
+		if c.want == "" && !regexp.MustCompile(`no file here matches .*; (if|names)`).MatchString(text) {
+			t.Error(text)
+		}
+	}
+}
+
+// TestSearchAnswer: whatever the files hold, an answer has at most 64,000 bytes, and all hits are counted.
+func TestSearchAnswer(t *testing.T) {
+	d := dir(t)
+	long := strings.Repeat("a long name\x01 ", 15)
+	must(t, os.Mkdir(filepath.Join(d, long), 0o700))
+	for i := range 400 {
+		write(t, d, fmt.Sprintf("%s/%s%d", long, long, i), strings.Repeat(strings.Repeat("{}", 199)+"\n", 9))
+		write(t, d, fmt.Sprintf("%s/%d latin", long, i), "\xfc\n")
+		write(t, d, fmt.Sprintf("%s/%d binary", long, i), "\x00\n")
+	}
+	p := serve(t, d)
+	for _, args := range []arguments{{"context": 10, "max_results": 1000}, {"max_results": 1000}, {"max_results": 1},
+		{"pattern": "}$", "max_results": 1000, "context": 10, "ignore_case": true}} {
+		if args["pattern"] == nil {
+			args["pattern"] = "^"
+		}
+		text := p.call("search_files", args).ok().Text
+		if len(text) > 64_000 || args["max_results"] == 1 && len(text) > 16_000 {
+			t.Errorf("%v: %d bytes", args, len(text))
+		}
+		for _, want := range []string{"[3600 hits in 400 files; 400 files searched; ", " other files]\n",
+			"\n[not searched: not UTF-8: ", " more]\n[not searched: ", "\n[not searched: binary: ", " more]\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: no %q in %.300s", args, want, text[strings.Index(text, "[3"):])
+			}
+		}
+	}
+}
+
+// TestSearchEncodings: a byte order mark is not a character of its line, and a picture is told from text that is not
+// UTF-8.
+func TestSearchEncodings(t *testing.T) {
+	d := dir(t)
+	write(t, d, "bom", "\ufeffone\ntwo\n")
+	write(t, d, "latin", "gr\xfc\xdf\n")
+	write(t, d, "picture", "\x89PNG\r\n\x1a\n\x00")
+	write(t, d, "utf16", "\xff\xfeo\x00n\x00e\x00")
+	text := serve(t, d).call("search_files", arguments{"pattern": "^one$"}).ok().Text
+	for _, want := range []string{"==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
+		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+}
