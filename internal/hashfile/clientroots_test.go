@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // TestRoots uses the Go SDK's client in every protocol version, with and without roots,
@@ -38,7 +38,7 @@ func TestRoots(t *testing.T) {
 				for _, d := range []string{a, b, sub, filepath.Join(base, "a_evil")} {
 					code := "outside_roots"
 					if slices.ContainsFunc(allowed, func(root string) bool {
-						_, ok := roots.CutDir(root, d)
+						_, ok := place.CutDir(root, d)
 						return ok
 					}) {
 						code = ""

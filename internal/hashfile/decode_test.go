@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 // TestUnderstoodSpellings: each line of spellings has one meaning, that of its first.
@@ -158,15 +159,15 @@ func sameSample(a, b sample) bool {
 // TestCall: the arguments of a tool's call reach it, and refusals name the tool.
 func TestCall(t *testing.T) {
 	var got sample
-	tool := newTool("try", "", true, func(_ context.Context, _ *roots.Scope, in sample) (*answer, error) {
+	tool := newTool("try", "", true, func(_ context.Context, _ *place.Scope, in sample) (*stdio.Result, error) {
 		got = in
-		return &answer{text: "done\n"}, nil
+		return &stdio.Result{Text: "done\n"}, nil
 	})
 	if tool.InputSchema == nil || !tool.Writes {
 		t.Errorf("%+v", tool)
 	}
 	a, err := tool.call(t.Context(), nil, json.RawMessage(`{"path": "p"}`), 100)
-	if err != nil || a.text != "done\n" || got.Path != "p" {
+	if err != nil || a.Text != "done\n" || got.Path != "p" {
 		t.Errorf("%+v, %+v, %v", a, got, err)
 	}
 	_, err = tool.call(t.Context(), nil, json.RawMessage(`{}`), 100)

@@ -8,8 +8,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 type editArguments struct {
@@ -64,7 +65,7 @@ const (
 	maxDiff     = 24 << 10 // bytes
 )
 
-func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArguments) (*answer, error) {
+func (s *Server) editTextFile(ctx context.Context, sc *place.Scope, in editArguments) (*stdio.Result, error) {
 	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Stale: engine.OnStale(in.OnStale),
 		Tagged: in.TagsMeant}
 	for i, o := range in.Operations {
@@ -84,7 +85,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *roots.Scope, in editArgum
 // editAnswer returns the answer to an edit: what the next one needs, and whatever was not done to the letter. It has no
 // structure, which would say all of it a second time: clients that show a model only that would have to be given the
 // lines in it.
-func editAnswer(edited *engine.Edited, in editArguments) *answer {
+func editAnswer(edited *engine.Edited, in editArguments) *stdio.Result {
 	var text strings.Builder
 	if in.DryRun {
 		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", edited.New.Lines())
@@ -94,7 +95,7 @@ func editAnswer(edited *engine.Edited, in editArguments) *answer {
 		if cut {
 			text.WriteString("[the diff goes on]\n")
 		}
-		return &answer{text: text.String()}
+		return &stdio.Result{Text: text.String()}
 	}
 	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), edited.New.Lines(),
 		len(in.Operations))
@@ -102,5 +103,5 @@ func editAnswer(edited *engine.Edited, in editArguments) *answer {
 	for _, line := range edited.Lines {
 		text.WriteString(line + "\n")
 	}
-	return &answer{text: text.String()}
+	return &stdio.Result{Text: text.String()}
 }

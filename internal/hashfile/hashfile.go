@@ -2,21 +2,17 @@
 // Package hashline decides what an edit does to bytes; this package and those below it do everything between the bytes
 // and the model:
 //
-//	refusal     why a tool did not do what it was asked, as a model is told it
-//	stdio       MCP with the client: messages, one a line, and in which order calls run
-//	names       what file systems and version control take a name for
-//	rules       AGENTS.md and .gitignore
-//	roots       the allowed directories, and what a call may use of them
-//	place       where a path leads, checked and held open
-//	contents    what a file holds, and held when it was read before
-//	disk        files and directories locked, replaced, created and moved
-//	engine      what tools do to files, as requests and results
+//	refusal   why a tool did not do what it was asked, as a model is told it
+//	stdio     MCP with the client: messages, one a line, and in which order calls run
+//	rules     AGENTS.md and .gitignore, and what names are taken for
+//	place     the allowed directories, and where a path leads in them, checked and held open
+//	engine    what tools do to files, as requests and results: read, locked, replaced, created and moved
 //
 // The server offers tools, and finds out which directories each call may use. What it may read and write, and how, is
-// described there: confinement in place and roots, writing in disk.
+// described there: confinement in place, writing in engine.
 //
-// What a model reads is in the text of an answer. The answers to what changes files have a structure besides, which
-// holds the same.
+// What a model reads is in the text of an answer, whole: some clients pass on the structure alone where there is one, so
+// that only refusals have one, which holds the same.
 package hashfile
 
 import (
@@ -28,7 +24,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -46,7 +42,7 @@ func New(c Config) (*Server, error) {
 		int64(c.RootsWait)) < 0 {
 		return nil, errors.New("a limit is negative")
 	}
-	source, err := roots.NewSource(c.Roots, c.RootsWait)
+	source, err := place.NewSource(c.Roots, c.RootsWait)
 	if err != nil {
 		return nil, err
 	}

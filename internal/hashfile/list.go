@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 // Bounds of a listing; a model that wants more asks further down, or for a glob.
@@ -25,7 +26,7 @@ type listArguments struct {
 
 // listDirectory lists a directory, or all that is below it. Of a file it says what it is, and without a path which
 // directories are allowed.
-func (s *Server) listDirectory(ctx context.Context, sc *roots.Scope, in listArguments) (*answer, error) {
+func (s *Server) listDirectory(ctx context.Context, sc *place.Scope, in listArguments) (*stdio.Result, error) {
 	var text strings.Builder
 	if in.Path == "" {
 		dirs, err := s.engine.Directories(sc)
@@ -36,7 +37,7 @@ func (s *Server) listDirectory(ctx context.Context, sc *roots.Scope, in listArgu
 			text.WriteString("[allowed directory: " + refusal.Show(dir) + "]\n")
 		}
 		if len(dirs) > 1 {
-			return &answer{text: text.String()}, nil
+			return &stdio.Result{Text: text.String()}, nil
 		}
 		in.Path = dirs[0]
 	}
@@ -53,7 +54,7 @@ func (s *Server) listDirectory(ctx context.Context, sc *roots.Scope, in listArgu
 	if err != nil {
 		return nil, err
 	}
-	return &answer{text: text.String()}, nil
+	return &stdio.Result{Text: text.String()}, nil
 }
 
 // writeInfo writes what a file is.
@@ -71,7 +72,7 @@ func writeInfo(text *strings.Builder, info *engine.Info) {
 const empty = "[empty]\n"
 
 // writeListing writes the entries of a directory, each with its kind.
-func (s *Server) writeListing(text *strings.Builder, sc *roots.Scope, path string) error {
+func (s *Server) writeListing(text *strings.Builder, sc *place.Scope, path string) error {
 	found, err := s.engine.List(sc, path, maxEntries)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func markOf(mode fs.FileMode) string {
 }
 
 // writeTree writes the paths of all that is below a directory.
-func (s *Server) writeTree(ctx context.Context, text *strings.Builder, sc *roots.Scope, path string) error {
+func (s *Server) writeTree(ctx context.Context, text *strings.Builder, sc *place.Scope, path string) error {
 	found, err := s.engine.Walk(ctx, sc, path, maxEntries)
 	if err != nil {
 		return err

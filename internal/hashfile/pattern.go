@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -44,7 +44,7 @@ type globSet struct {
 
 // parseGlobs returns what globs are about; nil is all. Each text may hold several, with commas between them; those that
 // begin with "!" exclude.
-func parseGlobs(sc *roots.Scope, all []string) (*globSet, error) {
+func parseGlobs(sc *place.Scope, all []string) (*globSet, error) {
 	var g globSet
 	for _, text := range all {
 		for _, glob := range splitGlobs(text) {
@@ -113,7 +113,7 @@ func splitGlobs(text string) (globs []string) {
 }
 
 // parseGlob returns the globs that a glob of paths below an allowed directory stands for.
-func parseGlob(sc *roots.Scope, glob string) (rules.Globs, error) {
+func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 	for _, dir := range sc.Directories() {
 		if rest, ok := strings.CutPrefix(glob, filepath.ToSlash(dir)+"/"); ok {
 			return nil, refusal.New(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+

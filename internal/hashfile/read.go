@@ -8,8 +8,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 // limits bound the answer to a read that asks for no number of bytes.
@@ -37,7 +38,7 @@ type readArguments struct {
 	MaxBytes  int    `json:"max_bytes,omitempty" about:"bytes to give, in place of the usual limits"`
 }
 
-func (s *Server) readTextFile(ctx context.Context, sc *roots.Scope, in readArguments) (*answer, error) {
+func (s *Server) readTextFile(ctx context.Context, sc *place.Scope, in readArguments) (*stdio.Result, error) {
 	ask := engine.ReadRequest{Path: in.Path, First: in.StartLine, Last: in.EndLine, MaxLines: readLines,
 		MaxBytes: readBytes, MaxTokens: s.c.ReadTokens}
 	if in.MaxBytes != 0 {
@@ -49,9 +50,9 @@ func (s *Server) readTextFile(ctx context.Context, sc *roots.Scope, in readArgum
 	}
 	header := readHeader(r)
 	if len(r.Text) > largeText {
-		return &answer{text: header, write: func(w io.Writer) error { return s.engine.WriteTagged(w, r) }}, nil
+		return &stdio.Result{Text: header, Write: func(w io.Writer) error { return s.engine.WriteTagged(w, r) }}, nil
 	}
-	return &answer{text: string(s.engine.AppendTagged([]byte(header), r))}, nil
+	return &stdio.Result{Text: string(s.engine.AppendTagged([]byte(header), r))}, nil
 }
 
 // readHeader returns the first line of the answer to a read: what a model needs for an edit and to read on, and what
@@ -91,8 +92,8 @@ type readMultipleArguments struct {
 const maxPaths = 100
 
 func (s *Server) readMultipleFiles(
-	ctx context.Context, sc *roots.Scope, in readMultipleArguments,
-) (*answer, error) {
+	ctx context.Context, sc *place.Scope, in readMultipleArguments,
+) (*stdio.Result, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
 		return nil, refusal.New(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
@@ -112,7 +113,7 @@ func (s *Server) readMultipleFiles(
 		text.WriteByte('\n')
 		left.take(r)
 	}
-	return &answer{text: text.String()}, nil
+	return &stdio.Result{Text: text.String()}, nil
 }
 
 // take takes a reading from what an answer may still hold. A little is always left, so that each file of several shows

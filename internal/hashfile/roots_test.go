@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 const (
@@ -684,7 +684,7 @@ func within(path string, dirs []string) bool {
 		if st, err := os.Stat(real); err != nil || !st.IsDir() {
 			return false
 		}
-		_, ok := roots.CutDir(real, path)
+		_, ok := place.CutDir(real, path)
 		return ok
 	})
 }
@@ -694,8 +694,8 @@ func within(path string, dirs []string) bool {
 func (w *world) found(path string) bool {
 	may := func(dirs []string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool {
-			_, named := roots.CutDir(dir, path)
-			_, real := roots.CutDir(realOf(dir), path)
+			_, named := place.CutDir(dir, path)
+			_, real := place.CutDir(realOf(dir), path)
 			return named || real
 		})
 	}

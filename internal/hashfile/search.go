@@ -8,8 +8,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 type searchArguments struct {
@@ -30,7 +31,7 @@ const (
 	maxPassed  = 1 << 10 // bytes of the names of what is passed over for one reason
 )
 
-func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArguments) (*answer, error) {
+func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArguments) (*stdio.Result, error) {
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
 		return nil, refusal.New(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
@@ -71,7 +72,7 @@ func (s *Server) searchFiles(ctx context.Context, sc *roots.Scope, in searchArgu
 		notices(&text, explainNoHits(in))
 	}
 	writePassed(&text, "not searched", found.Passed)
-	return &answer{text: text.String()}, nil
+	return &stdio.Result{Text: text.String()}, nil
 }
 
 // writeNames writes the files that a search by name found.

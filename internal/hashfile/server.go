@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // Limits that a zero in Config stands for.
@@ -36,7 +36,7 @@ type Config struct {
 // Server serves one client.
 type Server struct {
 	c       Config
-	roots   *roots.Source
+	roots   *place.Source
 	engine  *engine.Engine
 	offered map[string]tool // by name
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -22,20 +21,12 @@ type tool struct {
 	stdio.Tool // one that writes changes files, and is not offered by a server that only reads
 
 	// call runs the tool with the arguments of a call, of at most limit bytes. Its errors are refusals.
-	call func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error)
-}
-
-// answer is what a tool answers. What a model is to read is in the text, whole: some clients pass on the structure
-// alone where there is one, so that a structure repeats what matters of the text, or is left out.
-type answer struct {
-	text      string
-	write     func(io.Writer) error // writes more text after it, if that is large; may be nil
-	structure any                   // for programs; may be nil
+	call func(ctx context.Context, sc *place.Scope, arguments json.RawMessage, limit int) (*stdio.Result, error)
 }
 
 // newTool returns a tool whose arguments are the fields of In; see [formOf] for their tags.
 func newTool[In any](
-	name, about string, writes bool, run func(context.Context, *roots.Scope, In) (*answer, error),
+	name, about string, writes bool, run func(context.Context, *place.Scope, In) (*stdio.Result, error),
 ) tool {
 	form := formOf(reflect.TypeFor[In]())
 	t := stdio.Tool{Name: name, Description: about, InputSchema: form.schema(), Writes: writes}
@@ -43,7 +34,7 @@ func newTool[In any](
 		t.Annotations = map[string]bool{"readOnlyHint": true, "idempotentHint": true}
 	}
 	return tool{Tool: t,
-		call: func(ctx context.Context, sc *roots.Scope, arguments json.RawMessage, limit int) (*answer, error) {
+		call: func(ctx context.Context, sc *place.Scope, arguments json.RawMessage, limit int) (*stdio.Result, error) {
 			var in In
 			if err := form.decode(arguments, reflect.ValueOf(&in).Elem(), limit); err != nil {
 				return nil, refusal.New(hashline.Invalid, "%s: %s", name, err.Error())

@@ -68,11 +68,11 @@ func (s *Server) call(ctx context.Context, c *stdio.Call) *stdio.Result {
 		return &stdio.Result{Ask: ask}
 	}
 	defer sc.Close()
-	a, err := s.offered[c.Tool].call(ctx, sc, c.Arguments, s.c.MaxRequest)
+	result, err := s.offered[c.Tool].call(ctx, sc, c.Arguments, s.c.MaxRequest)
 	if err != nil {
 		return refuseCall(err)
 	}
-	return &stdio.Result{Text: a.text, Write: a.write, Structure: a.structure}
+	return result
 }
 
 // notices writes each notice of an answer as a line in brackets.

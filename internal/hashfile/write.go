@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
 type writeArguments struct {
@@ -17,7 +18,7 @@ type writeArguments struct {
 	TagsMeant bool   `json:"tags_meant,omitempty" about:"only if a refusal says so"`
 }
 
-func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArguments) (*answer, error) {
+func (s *Server) writeTextFile(ctx context.Context, sc *place.Scope, in writeArguments) (*stdio.Result, error) {
 	w, err := s.engine.Write(ctx, sc, engine.WriteRequest{Path: in.Path, Content: in.Content, FileHash: in.FileHash,
 		Tagged: in.TagsMeant})
 	if err != nil {
@@ -26,22 +27,22 @@ func (s *Server) writeTextFile(ctx context.Context, sc *roots.Scope, in writeArg
 	var text strings.Builder
 	text.WriteString("[" + factsHeader(w.Facts) + "]\n")
 	notices(&text, w.Notices)
-	return &answer{text: text.String()}, nil
+	return &stdio.Result{Text: text.String()}, nil
 }
 
 type pathArguments struct {
 	Path string `json:"path"`
 }
 
-func (s *Server) createDirectory(ctx context.Context, sc *roots.Scope, in pathArguments) (*answer, error) {
+func (s *Server) createDirectory(ctx context.Context, sc *place.Scope, in pathArguments) (*stdio.Result, error) {
 	created, err := s.engine.MakeDirectory(ctx, sc, in.Path)
 	if err != nil {
 		return nil, err
 	}
 	if !created {
-		return &answer{text: refusal.Show(in.Path) + " exists already\n"}, nil
+		return &stdio.Result{Text: refusal.Show(in.Path) + " exists already\n"}, nil
 	}
-	return &answer{text: "created " + refusal.Show(in.Path) + "\n"}, nil
+	return &stdio.Result{Text: "created " + refusal.Show(in.Path) + "\n"}, nil
 }
 
 type moveArguments struct {
@@ -49,10 +50,10 @@ type moveArguments struct {
 	Destination string `json:"destination" about:"the new path, with the name"`
 }
 
-func (s *Server) moveFile(ctx context.Context, sc *roots.Scope, in moveArguments) (*answer, error) {
+func (s *Server) moveFile(ctx context.Context, sc *place.Scope, in moveArguments) (*stdio.Result, error) {
 	if err := s.engine.Move(ctx, sc, in.Source, in.Destination); err != nil {
 		return nil, err
 	}
-	return &answer{
-		text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination))}, nil
+	return &stdio.Result{
+		Text: fmt.Sprintf("moved %s to %s\n", refusal.Show(in.Source), refusal.Show(in.Destination))}, nil
 }

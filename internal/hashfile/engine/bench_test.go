@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // BenchmarkEdit replaces a file of 100 KB under its lock.
@@ -23,7 +22,7 @@ func BenchmarkEdit(b *testing.B) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	source, err := roots.NewSource([]string{d}, time.Second)
+	source, err := place.NewSource([]string{d}, time.Second)
 	if err != nil {
 		b.Fatal(err)
 	}

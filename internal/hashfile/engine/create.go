@@ -5,13 +5,12 @@ import (
 	"context"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // MakeDirectory creates a directory and those above it, and reports whether it was missing. A directory whose name
 // could make a repository of another is created under the lock of that directory: see Writer.Lock.
-func (e *Engine) MakeDirectory(ctx context.Context, sc *roots.Scope, path string) (created bool, err error) {
+func (e *Engine) MakeDirectory(ctx context.Context, sc *place.Scope, path string) (created bool, err error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return false, err

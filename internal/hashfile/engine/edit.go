@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // EditRequest asks for operations on the lines of a file, which was read with a hash that begins as FileHash.
@@ -62,7 +61,7 @@ func (e *Edited) Anchors(first, count int) string {
 }
 
 // Edit applies operations to a file, together or not at all.
-func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Edited, error) {
+func (e *Engine) Edit(ctx context.Context, sc *place.Scope, in EditRequest) (*Edited, error) {
 	p, unlock, err := e.lockFile(ctx, sc, in.Path)
 	if err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func (e *Engine) Edit(ctx context.Context, sc *roots.Scope, in EditRequest) (*Ed
 }
 
 // lockFile resolves the path of a file that exists and may be written, and takes its lock.
-func (e *Engine) lockFile(ctx context.Context, sc *roots.Scope, path string) (*place.Place, func(), error) {
+func (e *Engine) lockFile(ctx context.Context, sc *place.Scope, path string) (*place.Place, func(), error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, nil, err

@@ -11,14 +11,13 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // fileWorld is an allowed directory and a writer with its locks.
 type fileWorld struct {
 	t          *testing.T
 	dir, locks string
-	scope      *roots.Scope
+	scope      *place.Scope
 	w          *writer
 }
 
@@ -38,7 +37,7 @@ func newFileWorld(t *testing.T) *fileWorld {
 // newFileWorldIn is newFileWorld in directories.
 func newFileWorldIn(t *testing.T, d, locks string) *fileWorld {
 	t.Helper()
-	source, err := roots.NewSource([]string{d}, time.Second)
+	source, err := place.NewSource([]string{d}, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

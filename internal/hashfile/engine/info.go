@@ -5,7 +5,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // Info is what a file or directory is.
@@ -17,7 +16,7 @@ type Info struct {
 }
 
 // Stat returns what is at a path.
-func (e *Engine) Stat(sc *roots.Scope, path string) (*Info, error) {
+func (e *Engine) Stat(sc *place.Scope, path string) (*Info, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, err
@@ -31,7 +30,7 @@ func (e *Engine) Stat(sc *roots.Scope, path string) (*Info, error) {
 }
 
 // Directories returns the real paths of the allowed directories. That there are none is an error.
-func (e *Engine) Directories(sc *roots.Scope) ([]string, error) {
+func (e *Engine) Directories(sc *place.Scope) ([]string, error) {
 	dirs := sc.Directories()
 	if absent := sc.Absent(); len(dirs) == 0 && len(absent) > 0 {
 		return nil, absent[0].Refusal()

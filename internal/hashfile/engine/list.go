@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -26,7 +25,7 @@ type Listing struct {
 }
 
 // List returns at most limit entries of a directory.
-func (e *Engine) List(sc *roots.Scope, path string, limit int) (*Listing, error) {
+func (e *Engine) List(sc *place.Scope, path string, limit int) (*Listing, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ type Tree struct {
 
 // Walk visits at most limit entries below a directory. What rules or .gitignore ignore is passed over with all that is
 // below it, and what cannot be read.
-func (e *Engine) Walk(ctx context.Context, sc *roots.Scope, path string, limit int) (*Tree, error) {
+func (e *Engine) Walk(ctx context.Context, sc *place.Scope, path string, limit int) (*Tree, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, err

@@ -11,13 +11,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Move moves or renames a file, directory or link to a path where nothing is.
-func (e *Engine) Move(ctx context.Context, sc *roots.Scope, source, destination string) error {
+func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination string) error {
 	from, err := resolveEnd(sc, source)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func refuseOccupied(from, to *place.Place) *refusal.Refusal {
 
 // resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place
 // that may be written, too, whether something is there or not: to the server, a link that leads elsewhere is not there.
-func resolveEnd(sc *roots.Scope, asked string) (*place.Place, error) {
+func resolveEnd(sc *place.Scope, asked string) (*place.Place, error) {
 	p, err := place.ResolveName(sc, asked)
 	if err != nil || p.Info == nil || p.Info.Mode()&fs.ModeSymlink == 0 {
 		return p, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // TestMovedBeforeWriting: a directory that was moved away after a call had found it, the allowed one or one below it,
@@ -25,7 +24,7 @@ func TestMovedBeforeWriting(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(deep, "f"), []byte("old\n"), 0o600))
 			}
 			make()
-			source, err := roots.NewSource([]string{root}, 0)
+			source, err := place.NewSource([]string{root}, 0)
 			must(t, err)
 			defer source.Close()
 			sc := source.Configured()

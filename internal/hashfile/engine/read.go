@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // Facts are what a reader is told about a text file besides its lines.
@@ -66,7 +65,7 @@ func (in ReadRequest) check() error {
 }
 
 // Read reads a text file. A line that does not fit into MaxBytes by itself is refused, as is a range behind the end.
-func (e *Engine) Read(ctx context.Context, sc *roots.Scope, in ReadRequest) (*Reading, error) {
+func (e *Engine) Read(ctx context.Context, sc *place.Scope, in ReadRequest) (*Reading, error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -106,7 +105,7 @@ func (e *Engine) Read(ctx context.Context, sc *roots.Scope, in ReadRequest) (*Re
 }
 
 // ReadBytes returns the bytes of a file of any kind. The caller must not change them.
-func (e *Engine) ReadBytes(ctx context.Context, sc *roots.Scope, path string) ([]byte, error) {
+func (e *Engine) ReadBytes(ctx context.Context, sc *place.Scope, path string) ([]byte, error) {
 	p, err := place.Resolve(sc, path)
 	if err != nil {
 		return nil, err

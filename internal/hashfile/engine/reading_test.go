@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // looked is a context that is cancelled when it was looked at often enough. One look allows one piece.
@@ -49,7 +48,7 @@ func placeOf(t *testing.T, data []byte, size int64) (p *place.Place, path string
 		t.Fatal(err)
 	}
 	p = place.In(root, "f", info)
-	p.Root, p.Rel = &roots.Root{Path: dir}, "f"
+	p.Root, p.Rel = &place.Root{Path: dir}, "f"
 	return p, path
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -62,7 +61,7 @@ const (
 
 // Search searches text files. What it does not search it names: files that are not UTF-8 or are too large, what rules
 // or .gitignore ignore, and what cannot be read. When there is no more room for lines, hits are only counted.
-func (e *Engine) Search(ctx context.Context, sc *roots.Scope, in SearchRequest) (*Found, error) {
+func (e *Engine) Search(ctx context.Context, sc *place.Scope, in SearchRequest) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	q := &search{SearchRequest: in, e: e, left: in.Limit, relative: !filepath.IsAbs(in.Path) && len(sc.Directories()) == 1}
@@ -95,7 +94,7 @@ type search struct {
 }
 
 // searchPath searches a file, or what is below a directory.
-func (q *search) searchPath(ctx context.Context, sc *roots.Scope, asked string) error {
+func (q *search) searchPath(ctx context.Context, sc *place.Scope, asked string) error {
 	p, err := place.Resolve(sc, asked)
 	if err != nil {
 		return err
@@ -160,7 +159,7 @@ func (q *search) pass(p *place.Place, rel string, dir bool, why string) {
 }
 
 // name returns a path in an allowed directory as the answer has it.
-func (q *search) name(root *roots.Root, rel string) string {
+func (q *search) name(root *place.Root, rel string) string {
 	if q.relative {
 		return rel
 	}
@@ -332,14 +331,14 @@ func appendCut(dst, line []byte, from int) []byte {
 
 // searchPaths returns the paths that are searched for one that a caller gave: that one or, if it is "", the allowed
 // directories but for those that lie in another one.
-func (e *Engine) searchPaths(sc *roots.Scope, path string) ([]string, error) {
+func (e *Engine) searchPaths(sc *place.Scope, path string) ([]string, error) {
 	if path != "" {
 		return []string{path}, nil
 	}
 	all, err := e.Directories(sc)
 	return slices.DeleteFunc(slices.Clone(all), func(dir string) bool {
 		return slices.ContainsFunc(all, func(other string) bool {
-			_, ok := roots.CutDir(other, dir)
+			_, ok := place.CutDir(other, dir)
 			return ok && other != dir
 		})
 	}), err

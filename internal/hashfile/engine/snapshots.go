@@ -8,7 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // What snapshots hold at most, in bytes.
@@ -31,7 +30,7 @@ type snapshots struct {
 // snapshotKey identifies a file: by its path in an allowed directory, and the identity of that directory, so that a
 // directory that has the same path before or after is another one.
 type snapshotKey struct {
-	root *roots.Identity
+	root *place.Identity
 	path string
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // TestSnapshots edits files at random and asks for every state that may still be known:
@@ -152,7 +151,7 @@ func TestGrows(t *testing.T) {
 		{strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			r := newReader(test.limit)
-			p := &place.Place{Asked: "f", Root: &roots.Root{Path: d}, Rel: "f"}
+			p := &place.Place{Asked: "f", Root: &place.Root{Path: d}, Rel: "f"}
 			r.Remember(p, digest.FromBytes([]byte(known)), []byte(known))
 			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 				t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // world is an engine and the directories that its calls may use, of which relative paths begin in the first.
@@ -19,7 +19,7 @@ type world struct {
 	*Engine
 	t   *testing.T
 	dir string
-	sc  *roots.Scope
+	sc  *place.Scope
 }
 
 // serve returns an engine for new directories, as many as are wanted.
@@ -27,7 +27,7 @@ func serve(t *testing.T, more ...string) *world {
 	t.Helper()
 	d, locks := dir(t), t.TempDir()
 	must(t, os.Chmod(locks, 0o700)) // whatever the umask is
-	source, err := roots.NewSource(append([]string{d}, more...), 0)
+	source, err := place.NewSource(append([]string{d}, more...), 0)
 	must(t, err)
 	sc := source.Configured()
 	t.Cleanup(func() { sc.Close(); source.Close() })

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // WriteRequest asks for a file with exactly this content.
@@ -31,7 +30,7 @@ type Written struct {
 }
 
 // Write creates a file, or replaces the content of one that exists.
-func (e *Engine) Write(ctx context.Context, sc *roots.Scope, in WriteRequest) (*Written, error) {
+func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*Written, error) {
 	if int64(len(in.Content)) > e.o.MaxFile {
 		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
 	}

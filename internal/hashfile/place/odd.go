@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 var (
@@ -20,7 +19,7 @@ var (
 )
 
 // oddness says why a path at which nothing is was hardly meant as it is written, and what to give; "" of other paths.
-func oddness(s *roots.Scope, asked string) string {
+func oddness(s *Scope, asked string) string {
 	bare := strings.Trim(asked, " \t\r\n")
 	switch n := len(bare); {
 	case n == 0:
@@ -51,4 +50,4 @@ func (p *Place) CheckName() error {
 }
 
 // allowed names the directories that may be used, for a refusal.
-func allowed(s *roots.Scope) string { return refusal.NameDirectories(s.Directories()) }
+func allowed(s *Scope) string { return refusal.NameDirectories(s.Directories()) }

@@ -1,10 +1,21 @@
-// Package place finds where a path leads, for the tools of the editing server.
+// Package place knows which directories an editing server may use, and finds where a path leads in them.
 //
-// A path is resolved here, element by element, from the handle of an allowed directory. Links are read and followed by
-// this package; each directory on the way is opened below the one before it (os.Root) and compared with the one that
-// was looked at; and the last element is opened without following a link, without blocking, and must be a regular file
-// by fstat. So what was checked is what is used, whatever is renamed or replaced meanwhile: no path is resolved a
-// second time.
+// # Allowed directories
+//
+// These are the directories that the server's configuration names, and the roots that its client lists. An allowed
+// directory is a path. Each call looks up which directory has the path at that moment, opens it and uses that handle to
+// its end. A directory that was moved away is not used any longer, and the one that took its place is. The client is
+// asked for its roots before each call, unless it notifies of changes, and a call without its answer is refused. The
+// client's roots narrow the configured directories, and are allowed directories themselves only if none is configured.
+// [Source] gives each call its [Scope].
+//
+// # Paths
+//
+// A path is resolved element by element, from the handle of an allowed directory. Links are read and followed by this
+// package; each directory on the way is opened below the one before it (os.Root) and compared with the one that was
+// looked at; and the last element is opened without following a link, without blocking, and must be a regular file by
+// fstat. So what was checked is what is used, whatever is renamed or replaced meanwhile: no path is resolved a second
+// time.
 //
 // # Limits
 //
@@ -18,7 +29,6 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -31,7 +41,7 @@ const maxPath = 4096
 // Place is where a path leads: a name in a directory that is held open.
 type Place struct {
 	Asked   string // the path as the caller wrote it
-	Root    *roots.Root
+	Root    *Root
 	Rel     string      // from the root, without links, with slashes; "." is the root itself
 	chain   []*os.Root  // open directories, from the root to the one that holds the name
 	Name    string      // the last element of Rel

@@ -6,24 +6,23 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The path is
 // absolute, a file URI, or relative to an allowed directory. The name need not exist, and if it does not, neither need
 // directories above it. The caller closes the place.
-func Resolve(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, false) }
+func Resolve(s *Scope, asked string) (*Place, error) { return resolve(s, asked, false) }
 
 // ResolveName is Resolve for a name itself: if a link has it, the place is that of the link, which is not followed.
-func ResolveName(s *roots.Scope, asked string) (*Place, error) { return resolve(s, asked, true) }
+func ResolveName(s *Scope, asked string) (*Place, error) { return resolve(s, asked, true) }
 
-func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
+func resolve(s *Scope, asked string, name bool) (*Place, error) {
 	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
 		return nil, refuseNoPath(s, asked)
 	}
 	path := asked
 	if strings.HasPrefix(path, "file:") {
-		if local, ok := roots.ParseFileURI(path); ok {
+		if local, ok := ParseFileURI(path); ok {
 			path = local
 		}
 	}
@@ -42,7 +41,7 @@ func resolve(s *roots.Scope, asked string, name bool) (*Place, error) {
 }
 
 // refuseNoPath refuses a text that no file can have as its path.
-func refuseNoPath(s *roots.Scope, asked string) *refusal.Refusal {
+func refuseNoPath(s *Scope, asked string) *refusal.Refusal {
 	what := "a text with a NUL"
 	switch {
 	case asked == "":
@@ -55,7 +54,7 @@ func refuseNoPath(s *roots.Scope, asked string) *refusal.Refusal {
 
 // resolveRelative resolves a path relative to the only allowed directory or, if there are several, to the only one in
 // which something is there.
-func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, error) {
+func resolveRelative(s *Scope, asked, path string, name bool) (*Place, error) {
 	dirs := s.Directories()
 	switch absent := s.Absent(); {
 	case len(dirs) == 1:
@@ -110,7 +109,7 @@ func resolveRelative(s *roots.Scope, asked, path string, name bool) (*Place, err
 }
 
 // resolveAbsolute resolves an absolute path.
-func resolveAbsolute(s *roots.Scope, asked, abs string, name bool) (*Place, error) {
+func resolveAbsolute(s *Scope, asked, abs string, name bool) (*Place, error) {
 	for links := 0; ; {
 		w := walk{scope: s, asked: asked, name: name, links: links}
 		next, err := w.walkFrom(abs)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 )
 
 // dir is a temporary directory without links in its path.
@@ -38,9 +37,9 @@ func write(t *testing.T, dir, name, text string) string {
 }
 
 // allow returns what a call may use if these directories are allowed.
-func allow(t *testing.T, dirs ...string) *roots.Scope {
+func allow(t *testing.T, dirs ...string) *Scope {
 	t.Helper()
-	source, err := roots.NewSource(dirs, 0)
+	source, err := NewSource(dirs, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +49,7 @@ func allow(t *testing.T, dirs ...string) *roots.Scope {
 }
 
 // at resolves a path that must be one.
-func at(t *testing.T, sc *roots.Scope, path string) *Place {
+func at(t *testing.T, sc *Scope, path string) *Place {
 	t.Helper()
 	p, err := Resolve(sc, path)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/roots"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
@@ -18,7 +17,7 @@ import (
 // walk resolves a path from an allowed directory downwards.
 type walk struct {
 	Place
-	scope *roots.Scope
+	scope *Scope
 	asked string
 	name  bool // a link that has the last name is not followed
 	links int

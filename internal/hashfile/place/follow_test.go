@@ -1,6 +1,6 @@
 //go:build unix
 
-package roots
+package place
 
 import (
 	"errors"

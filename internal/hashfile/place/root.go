@@ -1,14 +1,4 @@
-// Package roots knows the allowed directories of an editing server: those that its configuration names, and the roots
-// that its client lists.
-//
-// An allowed directory is a path. Each call looks up which directory has the path at that moment, opens it and uses
-// that handle to its end. A directory that was moved away is not used any longer, and the one that took its place is.
-// The client is asked for its roots before each call, unless it notifies of changes, and a call without its answer is
-// refused. The client's roots narrow the configured directories, and are allowed directories themselves only if none
-// is configured.
-//
-// [Source] gives each call its [Scope]; package place resolves paths in it.
-package roots
+package place
 
 import (
 	"errors"
