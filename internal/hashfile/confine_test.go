@@ -13,7 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // allRefused calls each tool and demands one code, and one text, of all.
@@ -210,7 +210,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	defer r.Close()
 	regular, _ := r.Lstat("file")
 	hang.Ends(t, "a call that opens a pipe", func() {
-		if _, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY); refusal.Of("", err).Code != refusal.NotAFile {
+		if _, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY); rules.RefusalOf("", err).Code != rules.NotAFile {
 			t.Error(err)
 		}
 	})

@@ -2,9 +2,8 @@
 // Package hashline decides what an edit does to bytes; this package and those below it do everything between the bytes
 // and the model:
 //
-//	refusal   why a tool did not do what it was asked, as a model is told it
 //	stdio     MCP with the client: messages, one a line, and in which order calls run
-//	rules     AGENTS.md and .gitignore, and what names are taken for
+//	rules     AGENTS.md, .gitignore, what names are taken for, and how a refusal is told to a model
 //	place     the allowed directories, and where a path leads in them, checked and held open
 //	engine    what tools do to files, as requests and results: read, locked, replaced, created and moved
 //

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -17,7 +16,7 @@ const maxPattern = 1000
 // parsePattern returns the pattern of a search for lines.
 func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if len(in.Pattern) > maxPattern {
-		return nil, refusal.New(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
+		return nil, rules.Refuse(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
 	}
 	pattern := in.Pattern
 	if in.IgnoreCase {
@@ -27,12 +26,12 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	advice := "to find this text as it is, give " + refusal.Show(regexp.QuoteMeta(in.Pattern))
+	advice := "to find this text as it is, give " + rules.Show(regexp.QuoteMeta(in.Pattern))
 	if strings.Contains(in.Pattern, "(?") {
 		advice = "it has neither lookaround nor references back"
 	}
-	return nil, refusal.New(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
-		"give a glob and no pattern", refusal.Show(in.Pattern), advice)
+	return nil, rules.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
+		"give a glob and no pattern", rules.Show(in.Pattern), advice)
 }
 
 // globSet is which files a search is about, by their path from the directory that is searched.
@@ -116,8 +115,8 @@ func splitGlobs(text string) (globs []string) {
 func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 	for _, dir := range sc.Directories() {
 		if rest, ok := strings.CutPrefix(glob, filepath.ToSlash(dir)+"/"); ok {
-			return nil, refusal.New(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+
-				"give path %s and glob %s", refusal.Show(glob), refusal.Show(dir), refusal.Show(rest))
+			return nil, rules.Refuse(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+
+				"give path %s and glob %s", rules.Show(glob), rules.Show(dir), rules.Show(rest))
 		}
 	}
 	fromHere := glob
@@ -126,8 +125,8 @@ func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 	}
 	globs, ok := rules.NewGlobs(fromHere)
 	if !ok || strings.ContainsAny(glob, "; ") {
-		return nil, refusal.New(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
-			"or several with commas, and ? for a blank", refusal.Show(glob))
+		return nil, rules.Refuse(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
+			"or several with commas, and ? for a blank", rules.Show(glob))
 	}
 	return globs, nil
 }
@@ -135,14 +134,14 @@ func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 // explainNoFiles says that globs match no file, and why that may be, if it shows.
 func explainNoFiles(in searchArguments) string {
 	all := strings.Join(in.Glob, ",")
-	text := "no file here matches the glob " + refusal.Show(all)
+	text := "no file here matches the glob " + rules.Show(all)
 	switch {
 	case strings.Contains(all, `\`):
 		text += `; names have / between them, and \ takes the meaning from the character behind it`
 	case !strings.ContainsAny(all, "*?[{,!") && !strings.HasSuffix(all, "/"):
 		text += "; if that is a directory, give it as path, or with / at its end"
 	case in.Path != "":
-		text += "; globs are of paths from " + refusal.Show(in.Path)
+		text += "; globs are of paths from " + rules.Show(in.Path)
 	}
 	return text
 }

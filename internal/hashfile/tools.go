@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -55,7 +55,7 @@ func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offered)) }
 
 // refuseUnknown answers the call of a tool that is not there with the names of those that are.
 func (s *Server) refuseUnknown(name string) string {
-	return fmt.Sprintf("%s is none of the tools, which are %s", refusal.Show(name), strings.Join(s.names(), ", "))
+	return fmt.Sprintf("%s is none of the tools, which are %s", rules.Show(name), strings.Join(s.names(), ", "))
 }
 
 // call answers a call of a tool: with a result, a refusal, or the question for the client's roots.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // tempRandom is how many random characters a temporary name has.
@@ -79,11 +79,11 @@ func (w *writer) Leftovers() (sentences []string) {
 		}
 		if len(sentences) == maxLeftovers {
 			return append(sentences, fmt.Sprintf("there may be more files in %s that killed servers left",
-				refusal.Show(w.locks)))
+				rules.Show(w.locks)))
 		}
 		sentences = append(sentences, fmt.Sprintf("a server was killed while it replaced or moved a file named %s; "+
 			"what that held before, or was to hold, is kept as %s, which may be deleted when it is not needed",
-			refusal.Show(file), refusal.Show(filepath.Join(w.locks, e.Name()))))
+			rules.Show(file), rules.Show(filepath.Join(w.locks, e.Name()))))
 	}
 	return sentences
 }

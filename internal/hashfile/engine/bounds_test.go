@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // search returns the lines that a search finds, by their text, and the number of hits in each file; more reports that
@@ -67,19 +67,19 @@ func TestRefusedMoves(t *testing.T) {
 		from, to string
 		code     hashline.Code
 	}{
-		{d + "/f", d + "/none/deep/f", refusal.NotFound},
-		{d + "/plain", d + "/target/plain", refusal.Forbidden},
-		{d + "/plain", d + "/target/fixed", refusal.ReadOnly},
-		{d + "/linked", other + "/linked", refusal.HardLink},
-		{d + "/none", d + "/x", refusal.NotFound},
+		{d + "/f", d + "/none/deep/f", rules.NotFound},
+		{d + "/plain", d + "/target/plain", rules.Forbidden},
+		{d + "/plain", d + "/target/fixed", rules.ReadOnly},
+		{d + "/linked", other + "/linked", rules.HardLink},
+		{d + "/none", d + "/x", rules.NotFound},
 		{d + "/plain", d + "/plain/deep/plain", hashline.Invalid},
-		{d + "/plain", d + "/link", refusal.Exists},
-		{d + "/f", d + "/f", refusal.Exists},
-		{d + "/f", d + "/plain", refusal.Exists},
+		{d + "/plain", d + "/link", rules.Exists},
+		{d + "/f", d + "/f", rules.Exists},
+		{d + "/f", d + "/plain", rules.Exists},
 		{d + "/f", d + "/g ", hashline.Invalid},
-		{d, d + "/plain/x", refusal.ReadOnly},
-		{d + "/f", other + "/.git/f", refusal.ReadOnly},
-		{d + "/f", filepath.Dir(d) + "/f", refusal.OutsideRoots},
+		{d, d + "/plain/x", rules.ReadOnly},
+		{d + "/f", other + "/.git/f", rules.ReadOnly},
+		{d + "/f", filepath.Dir(d) + "/f", rules.OutsideRoots},
 	} {
 		refused(t, x.from+" to "+x.to, w.Move(t.Context(), w.sc, x.from, x.to), x.code)
 	}
@@ -189,7 +189,7 @@ func TestSearchBounds(t *testing.T) {
 			t.Errorf("%s: %s, %v", what, counts, cut)
 		}
 	}
-	for path, code := range map[string]hashline.Code{"bin": hashline.Binary, "none": refusal.NotFound} {
+	for path, code := range map[string]hashline.Code{"bin": hashline.Binary, "none": rules.NotFound} {
 		_, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 9, Path: path, Pattern: regexp.MustCompile("hit")})
 		refused(t, path, err, code)
 	}
@@ -241,7 +241,7 @@ func TestLongNames(t *testing.T) {
 	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 255), Content: "x"})
 	must(t, err)
 	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 256), Content: "x"})
-	refused(t, "a longer name", err, refusal.IO)
+	refused(t, "a longer name", err, rules.IO)
 }
 
 // TestSameLock moves a file to a path of which the lock is the same: it does not wait for itself.

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // MakeDirectories creates the directory of a place where nothing is, and those above it that are missing.
@@ -22,22 +22,22 @@ func (w *writer) MakeDirectories(p *place.Place) error {
 	}()
 	for _, name := range append([]string{p.Name}, p.Missing...) {
 		if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return refusal.Of(p.Asked, err)
+			return rules.RefusalOf(p.Asked, err)
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return refusal.Of(p.Asked, err)
+			return rules.RefusalOf(p.Asked, err)
 		}
 		if !info.IsDir() {
-			return refusal.New(refusal.Exists, "%s: something else was made there meanwhile", refusal.Show(p.Asked))
+			return rules.Refuse(rules.Exists, "%s: something else was made there meanwhile", rules.Show(p.Asked))
 		}
 		sub, err := place.OpenDir(dir, name)
 		if err != nil {
-			return refusal.Of(p.Asked, err)
+			return rules.RefusalOf(p.Asked, err)
 		}
 		opened = append(opened, sub)
 		if err := syncDir(dir); err != nil {
-			return refusal.Of(p.Asked, err)
+			return rules.RefusalOf(p.Asked, err)
 		}
 		dir = sub
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // EditRequest asks for operations on the lines of a file, which was read with a hash that begins as FileHash.
@@ -131,8 +131,8 @@ func (e *Engine) lockFile(ctx context.Context, sc *place.Scope, path string) (*p
 // commit has the new content of a file written, and hashes it meanwhile.
 func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (digest.Digest, error) {
 	if int64(len(data)) > e.o.MaxFile {
-		return digest.Digest{}, refusal.New(hashline.TooLarge,
-			"%s would have %d bytes; the server's limit is %d (--max-file)", refusal.Show(p.Asked), len(data), e.o.MaxFile)
+		return digest.Digest{}, rules.Refuse(hashline.TooLarge,
+			"%s would have %d bytes; the server's limit is %d (--max-file)", rules.Show(p.Asked), len(data), e.o.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1)
 	go func() { hash <- digest.FromBytes(data) }()
@@ -146,14 +146,14 @@ func (e *Engine) replace(
 	ctx context.Context, p *place.Place, now Contents, data []byte, ops []hashline.Operation,
 ) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, refusal.Of(p.Asked, err)
+		return nil, rules.RefusalOf(p.Asked, err)
 	}
 	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, errReplaced):
 		return nil, e.staleNow(ctx, p, ops, err.Error())
 	case err != nil:
-		return nil, refusal.Of(p.Asked, err)
+		return nil, rules.RefusalOf(p.Asked, err)
 	}
 	return lost, nil
 }
@@ -204,8 +204,8 @@ func (e *Engine) rebase(
 ) (r *hashline.Result, rebased Rebasing, err error) {
 	ops := in.Operations
 	if own && e.made.has(p, in) {
-		return nil, 0, e.addFreshLines(p, refusal.New(hashline.Stale, "this edit of %s was made already; nothing was "+
-			"written. Go on with the file_hash and lines given here", refusal.Show(p.Asked)), now, ops)
+		return nil, 0, e.addFreshLines(p, rules.Refuse(hashline.Stale, "this edit of %s was made already; nothing was "+
+			"written. Go on with the file_hash and lines given here", rules.Show(p.Asked)), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.Data, ops, o)
 	switch {
@@ -221,7 +221,7 @@ func (e *Engine) rebase(
 
 // explain returns the error of a refused edit with the lines that help to repeat it.
 func (e *Engine) explain(p *place.Place, now Contents, ops []hashline.Operation, err error) error {
-	problem := refusal.Of(p.Asked, err)
+	problem := rules.RefusalOf(p.Asked, err)
 	var why *hashline.Error
 	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
 		return refuseBinary(p.Asked, now.Data, why)

@@ -20,8 +20,8 @@
 // A new file has no name until it is complete and gets its own (O_TMPFILE, Linux). What is displaced, or removed after
 // it was copied, goes to the directory of the locks, below the user's state, as far as that is on the same mount, until
 // it is removed. If the server is killed in that moment, it stays there, whole, and the next server that starts says
-// so: see Engine.Leftovers. Nothing stays in the user's directories. Elsewhere such a file has a temporary name beside the one
-// that is changed, and stays there.
+// so: see Engine.Leftovers. Nothing stays in the user's directories. Elsewhere such a file has a temporary name beside
+// the one that is changed, and stays there.
 //
 // # Limits
 //

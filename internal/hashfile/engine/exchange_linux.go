@@ -9,7 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // movesBetweenDirectories says whether a file can be moved between two directories that are held open.
@@ -80,8 +80,8 @@ func swap(temp, p *place.Place, mine *os.File, old Contents) error {
 // are compared while they are open: see draft. What cannot get its name back is kept as temp.
 func giveBack(temp, p *place.Place, put *os.File) error {
 	kept := func(err error) error {
-		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, refusal.Show(temp.Asked),
-			refusal.Show(refusal.Cause(err).Error()))
+		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked),
+			rules.Show(rules.Cause(err).Error()))
 	}
 	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|beneath.NoWait, 0)
 	if opened == nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // kindSize is how many bytes of a file tell its kind.
@@ -61,17 +61,17 @@ func kindOf(begin []byte) string {
 }
 
 // RefuseBinary refuses a file that is no text and begins with these bytes. Err says where that shows.
-func refuseBinary(path string, begin []byte, err *hashline.Error) *refusal.Refusal {
+func refuseBinary(path string, begin []byte, err *hashline.Error) *rules.Refusal {
 	where := strings.TrimPrefix(err.Error(), "is binary: ")
-	return refusal.New(hashline.Binary, "%s is %s (%s); the tools here read and edit text in UTF-8 only",
-		refusal.Show(path), cmp.Or(kindOf(begin), "binary"), where)
+	return rules.Refuse(hashline.Binary, "%s is %s (%s); the tools here read and edit text in UTF-8 only",
+		rules.Show(path), cmp.Or(kindOf(begin), "binary"), where)
 }
 
 // refuse returns an error about the open file of a place as a refusal.
-func refuse(p *place.Place, f *os.File, err error) *refusal.Refusal {
+func refuse(p *place.Place, f *os.File, err error) *rules.Refusal {
 	var binary *hashline.Error
 	if !errors.As(err, &binary) || binary.Code != hashline.Binary {
-		return refusal.Of(p.Asked, err)
+		return rules.RefusalOf(p.Asked, err)
 	}
 	begin := make([]byte, kindSize)
 	n, _ := f.ReadAt(begin, 0)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -38,7 +37,7 @@ func (e *Engine) List(sc *place.Scope, path string, limit int) (*Listing, error)
 	defer dir.Close()
 	all, err := place.ListEntries(dir, p.Rel, sets)
 	if err != nil {
-		return nil, refusal.Of(path, err)
+		return nil, rules.RefusalOf(path, err)
 	}
 	out := &Listing{}
 	for i, found := range all {
@@ -84,7 +83,7 @@ func (e *Engine) Walk(ctx context.Context, sc *place.Scope, path string, limit i
 	}, func(rel string, dir bool, why string) { passed.add(below(p, rel), dir, why) })
 	out.More, out.Passed = errors.Is(err, errEnough) || errors.Is(err, place.ErrTooMany), passed.all
 	if err != nil && !out.More {
-		return nil, refusal.Of(path, err)
+		return nil, rules.RefusalOf(path, err)
 	}
 	return out, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
@@ -36,8 +35,8 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return err
 	}
 	if sc.HoldsRoot(from.Real()) {
-		return refusal.New(refusal.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
-			refusal.Show(source))
+		return rules.Refuse(rules.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
+			rules.Show(source))
 	}
 	if to.Info != nil {
 		return refuseOccupied(from, to)
@@ -49,12 +48,12 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return refuseNoDirectory(to)
 	}
 	if kind := from.Info.Mode().Type(); kind&^(fs.ModeDir|fs.ModeSymlink) != 0 {
-		return refusal.New(refusal.NotAFile, "%s is %s; only files, directories and links are moved",
-			refusal.Show(source), place.Kind(from.Info.Mode()))
+		return rules.Refuse(rules.NotAFile, "%s is %s; only files, directories and links are moved",
+			rules.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return refusal.New(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
-			"outside of it", refusal.Show(destination), refusal.Show(source))
+		return rules.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
+			"outside of it", rules.Show(destination), rules.Show(source))
 	}
 	unlock, err := e.writer.Lock(ctx, from, to)
 	if err != nil {
@@ -67,23 +66,23 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		}
 	}
 	if err := e.writer.Move(from, to); err != nil {
-		return refusal.Of(destination, err)
+		return rules.RefusalOf(destination, err)
 	}
 	return nil
 }
 
 // refuseOccupied refuses a move to a place where something is.
-func refuseOccupied(from, to *place.Place) *refusal.Refusal {
+func refuseOccupied(from, to *place.Place) *rules.Refusal {
 	switch {
 	case to.Real() == from.Real():
-		return refusal.New(refusal.Exists, "%s and %s are the same place; nothing was moved", refusal.Show(from.Asked),
-			refusal.Show(to.Asked))
+		return rules.Refuse(rules.Exists, "%s and %s are the same place; nothing was moved", rules.Show(from.Asked),
+			rules.Show(to.Asked))
 	case to.Info.IsDir():
-		return refusal.New(refusal.Exists, "%s exists already, as a directory; to move into it, give the destination %s",
-			refusal.Show(to.Asked), refusal.Show(filepath.Join(to.Asked, from.Name)))
+		return rules.Refuse(rules.Exists, "%s exists already, as a directory; to move into it, give the destination %s",
+			rules.Show(to.Asked), rules.Show(filepath.Join(to.Asked, from.Name)))
 	}
-	return refusal.New(refusal.Exists, "%s exists already, and a move replaces nothing; give another destination, or "+
-		"move what is there away first", refusal.Show(to.Asked))
+	return rules.Refuse(rules.Exists, "%s exists already, and a move replaces nothing; give another destination, or "+
+		"move what is there away first", rules.Show(to.Asked))
 }
 
 // resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place
@@ -97,7 +96,7 @@ func resolveEnd(sc *place.Scope, asked string) (*place.Place, error) {
 	if err == nil {
 		now, gone := p.Parent().Lstat(p.Name)
 		if gone != nil || !os.SameFile(now, p.Info) || target.Real() == p.Real() { // something else was followed
-			err = refusal.New(refusal.IO, "%s was replaced meanwhile; try again", refusal.Show(asked))
+			err = rules.Refuse(rules.IO, "%s was replaced meanwhile; try again", rules.Show(asked))
 		} else {
 			err = target.CheckWritable()
 		}
@@ -121,12 +120,12 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 	check := func(rel string, info fs.FileInfo, sets rules.Sets) error {
 		there := path.Join(to.Rel, strings.TrimPrefix(rel, from.Rel))
 		if _, ok := sets.Forbids(rel); ok {
-			return refusal.New(refusal.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
-				refusal.Show(from.Asked))
+			return rules.Refuse(rules.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
+				rules.Show(from.Asked))
 		}
 		if _, ok := to.Rules.Forbids(there); ok {
-			return refusal.New(refusal.Forbidden, "%s would hold something that is forbidden there",
-				refusal.Show(to.Asked))
+			return rules.Refuse(rules.Forbidden, "%s would hold something that is forbidden there",
+				rules.Show(to.Asked))
 		}
 		for _, side := range []struct {
 			sets rules.Sets
@@ -144,12 +143,12 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 	}
 	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
 		if spelling.IsRepository(e.Name()) || rules.IsGit(rules.Holds(dir)) {
-			return refusal.New(refusal.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
-				refusal.Show(from.Asked), refusal.Show(rel))
+			return rules.Refuse(rules.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
+				rules.Show(from.Asked), rules.Show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
-			return refusal.Of(from.Asked, err)
+			return rules.RefusalOf(from.Asked, err)
 		}
 		return check(rel, info, sets)
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Move renames what is at one place to another place, where nothing is. From one allowed directory to another only
@@ -48,7 +48,7 @@ func moveSame(from, to *place.Place) error {
 		return nil
 	}
 	return errors.Join(
-		refusal.New(refusal.IO, "%s was replaced while it was moved; try again", refusal.Show(from.Asked)),
+		rules.Refuse(rules.IO, "%s was replaced while it was moved; try again", rules.Show(from.Asked)),
 		renameNew(to, from))
 }
 
@@ -87,9 +87,9 @@ func hold(p *place.Place) (isHeld func(fs.FileInfo) bool, release func() error, 
 // what they lead to from elsewhere is another thing.
 func (w *writer) copyAcross(from, to *place.Place) error {
 	if !from.Info.Mode().IsRegular() {
-		return refusal.New(hashline.Invalid,
+		return rules.Refuse(hashline.Invalid,
 			"%s is %s; only files are moved from one allowed directory to another",
-			refusal.Show(from.Asked), place.Kind(from.Info.Mode()))
+			rules.Show(from.Asked), place.Kind(from.Info.Mode()))
 	}
 	f, info, err := from.Open(os.O_RDONLY)
 	if err != nil {
@@ -97,9 +97,9 @@ func (w *writer) copyAcross(from, to *place.Place) error {
 	}
 	defer f.Close()
 	if countLinks(f) > 1 && !w.hardLinks {
-		return refusal.New(refusal.HardLink,
+		return rules.Refuse(rules.HardLink,
 			"%s has several names (hard links); the server moves such files only with --hard-links",
-			refusal.Show(from.Asked))
+			rules.Show(from.Asked))
 	}
 	hasher := digest.NewHasher()
 	d, err := w.newDraft(to, 0o600, func(out *os.File) error {
@@ -108,7 +108,7 @@ func (w *writer) copyAcross(from, to *place.Place) error {
 		}
 		lost, err := copyMetadata(f, out, info)
 		if err == nil && len(lost) > 0 { // the original goes, so that nothing would tell what it was
-			err = refusal.New(refusal.IO, "%s cannot be moved with all that it has (%s)", refusal.Show(from.Asked),
+			err = rules.Refuse(rules.IO, "%s cannot be moved with all that it has (%s)", rules.Show(from.Asked),
 				strings.Join(lost, "; "))
 		}
 		return err
@@ -143,9 +143,9 @@ func (w *writer) removeVerified(from *place.Place, want digest.Digest) error {
 		return taken.Parent().Remove(taken.Name)
 	}
 	if renameNew(taken, from) != nil {
-		return refusal.New(hashline.Stale,
+		return rules.Refuse(hashline.Stale,
 			"%s was changed while it was moved, and then made again; the copy is there, and the version that was "+
-				"changed is kept as %s", refusal.Show(from.Asked), refusal.Show(taken.Asked))
+				"changed is kept as %s", rules.Show(from.Asked), rules.Show(taken.Asked))
 	}
 	return err
 }
@@ -172,8 +172,8 @@ func verifyCopy(f io.Reader, p *place.Place, want digest.Digest) error {
 	e := evidence.Compare(evidence.Claim{Subject: p.Asked, Scheme: evidence.File, Want: []digest.Digest{want}},
 		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
 	if e.Outcome != evidence.Match {
-		return refusal.New(hashline.Stale, "%s was changed while it was moved; both files are there now",
-			refusal.Show(p.Asked))
+		return rules.Refuse(hashline.Stale, "%s was changed while it was moved; both files are there now",
+			rules.Show(p.Asked))
 	}
 	return nil
 }

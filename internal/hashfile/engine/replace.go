@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Create writes data to a new file at a place where nothing is. If another process created a file of that name
@@ -53,9 +53,9 @@ func (w *writer) Replace(p *place.Place, old Contents, data []byte) (lost []stri
 	}
 	if n := countLinks(from); n > 1 {
 		if !w.hardLinks {
-			return nil, refusal.New(refusal.HardLink,
+			return nil, rules.Refuse(rules.HardLink,
 				"%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such "+
-					"files only with --hard-links", refusal.Show(p.Asked), n)
+					"files only with --hard-links", rules.Show(p.Asked), n)
 		}
 		return nil, overwriteFile(p, old, data)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -75,7 +74,7 @@ func (e *Engine) Search(ctx context.Context, sc *place.Scope, in SearchRequest) 
 	case errors.Is(err, place.ErrTooMany):
 		q.found.Cut = place.ErrTooMany.Message
 	case err != nil:
-		return nil, refusal.Of(in.Path, err)
+		return nil, rules.RefusalOf(in.Path, err)
 	}
 	q.found.Passed = q.passed.all
 	return &q.found, nil
@@ -185,7 +184,7 @@ func (q *search) refuseNotText(p *place.Place, now Contents) error {
 // whyPassed says in few words why a file was not searched; "" if err ends the search, or is nil.
 func whyPassed(err error) string {
 	var n notText
-	var r *refusal.Refusal
+	var r *rules.Refusal
 	switch {
 	case errors.As(err, &n) && n.binary:
 		return binaryFile
@@ -278,7 +277,7 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 	}
 	text := string(appendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
 	if len(out.Lines) == 0 {
-		name := refusal.Show(out.Path)
+		name := rules.Show(out.Path)
 		q.size += headerSize + len(name)
 		q.tokens += headerSize/4 + estimateLine([]byte(name))
 	}

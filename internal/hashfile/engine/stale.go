@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxMapped is how many anchors the message of a stale edit speaks of.
@@ -27,10 +27,10 @@ func (e *Engine) refuseStale(
 	}
 	var where []string
 	var lines [][2]int
-	out := refusal.New(hashline.Stale, "")
+	out := rules.Refuse(hashline.Stale, "")
 	gone := 0
 	for _, m := range mapped {
-		moved := refusal.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
+		moved := rules.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
 		text := m.Anchor + " is " + m.NewAnchor + " now"
 		at := m.Line
 		if m.NewAnchor == "" || m.Altered {
@@ -65,7 +65,7 @@ func (e *Engine) refuseStale(
 	if own {
 		why = "was changed by another edit of yours since it was read so"
 	}
-	out.Message = fmt.Sprintf("%s %s; nothing was written. Anchors: %s. To go on, %s", refusal.Show(p.Asked), why,
+	out.Message = fmt.Sprintf("%s %s; nothing was written. Anchors: %s. To go on, %s", rules.Show(p.Asked), why,
 		strings.Join(where, "; "), next)
 	return e.addFacts(p, out, now, lines)
 }
@@ -76,9 +76,9 @@ func (e *Engine) refuseUnknown(p *place.Place, now Contents, in EditRequest) err
 	if in.Stale == Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
-	out := refusal.New(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
+	out := rules.Refuse(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
 		"not that of the file as it is now%s. To go on, look at the lines below, which are those of now, and make the "+
 		"edit for them, with the file_hash given here",
-		refusal.Show(p.Asked), refusal.Show(in.FileHash), why)
+		rules.Show(p.Asked), rules.Show(in.FileHash), why)
 	return e.addFreshLines(p, out, now, in.Operations)
 }

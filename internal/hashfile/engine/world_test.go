@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // world is an engine and the directories that its calls may use, of which relative paths begin in the first.
@@ -84,12 +84,12 @@ func op(name, anchor, content string) hashline.Operation {
 }
 
 // refused demands a refusal with a code, and returns it.
-func refused(t *testing.T, what string, err error, code hashline.Code) *refusal.Refusal {
+func refused(t *testing.T, what string, err error, code hashline.Code) *rules.Refusal {
 	t.Helper()
-	var r *refusal.Refusal
+	var r *rules.Refusal
 	if !errors.As(err, &r) || r.Code != code {
 		t.Errorf("%s: %v, want %s", what, err, code)
-		return &refusal.Refusal{}
+		return &rules.Refusal{}
 	}
 	return r
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // WriteRequest asks for a file with exactly this content.
@@ -32,7 +32,7 @@ type Written struct {
 // Write creates a file, or replaces the content of one that exists.
 func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*Written, error) {
 	if int64(len(in.Content)) > e.o.MaxFile {
-		return nil, refusal.TooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
+		return nil, rules.RefuseTooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
 	}
 	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
@@ -58,11 +58,11 @@ func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*
 		out.Notices, err = e.rewriteFile(ctx, p, in, data)
 	}
 	if err != nil {
-		return nil, refusal.Of(in.Path, err)
+		return nil, rules.RefusalOf(in.Path, err)
 	}
 	survey := &hashline.Survey{MaxLines: 1}
 	if _, err := survey.Write(data); err != nil {
-		return nil, refusal.Of(in.Path, err)
+		return nil, rules.RefusalOf(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
 	e.reader.RememberOwn(p, hash, data)
@@ -74,11 +74,11 @@ func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*
 // createFile creates a file where nothing is.
 func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error {
 	if in.FileHash != "" {
-		return refusal.New(refusal.NotFound, "%s does not exist; without file_hash it is created", refusal.Show(in.Path))
+		return rules.Refuse(rules.NotFound, "%s does not exist; without file_hash it is created", rules.Show(in.Path))
 	}
 	if strings.HasSuffix(in.Path, "/") {
-		return refusal.New(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
-			"create_directory", refusal.Show(in.Path))
+		return rules.Refuse(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
+			"create_directory", rules.Show(in.Path))
 	}
 	if err := e.checkContent(in, nil); err != nil {
 		return err
@@ -112,8 +112,8 @@ func (e *Engine) rewriteFile(
 		return nil, err
 	}
 	if string(now.Data) == in.Content {
-		return nil, refusal.New(hashline.NoChange, "%s has this content already; nothing was written",
-			refusal.Show(in.Path))
+		return nil, rules.Refuse(hashline.NoChange, "%s has this content already; nothing was written",
+			rules.Show(in.Path))
 	}
 	lost, err := e.replace(ctx, p, now, data, nil)
 	return append(lostForm(now.Data, data), lost...), err
@@ -134,8 +134,8 @@ func lostForm(old, data []byte) (notices []string) {
 // checkRead fails unless the caller read the file as it is now, or need not have.
 func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error {
 	if in.FileHash == "" {
-		return e.showFirst(p, now, refusal.New(refusal.Exists, "%s exists; nothing was written. To replace all of it repeat "+
-			"the call with the file_hash given here; to change lines of it use edit_text_file", refusal.Show(in.Path)))
+		return e.showFirst(p, now, rules.Refuse(rules.Exists, "%s exists; nothing was written. To replace all of it repeat "+
+			"the call with the file_hash given here; to change lines of it use edit_text_file", rules.Show(in.Path)))
 	}
 	digits, problem := parseFileHash(in.FileHash)
 	if problem != nil {
@@ -146,16 +146,16 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error 
 		return err
 	}
 	if !known || !now.Matches(claim) {
-		return e.showFirst(p, now, refusal.New(hashline.Stale, "%s has changed since it was read; nothing was "+
+		return e.showFirst(p, now, rules.Refuse(hashline.Stale, "%s has changed since it was read; nothing was "+
 			"written, because file_hash %s is not that of the file as it is now. Read it again, or, to replace it all the "+
-			"same, repeat the call with the file_hash given here", refusal.Show(in.Path), refusal.Show(in.FileHash)))
+			"same, repeat the call with the file_hash given here", rules.Show(in.Path), rules.Show(in.FileHash)))
 	}
 	return nil
 }
 
 // showFirst adds to the refusal to replace a file its hash and its first lines, as they are now. A file that is no text
 // has none, and is not replaced by text.
-func (e *Engine) showFirst(p *place.Place, now Contents, out *refusal.Refusal) error {
+func (e *Engine) showFirst(p *place.Place, now Contents, out *rules.Refusal) error {
 	var binary *hashline.Error
 	if _, err := hashline.Parse(now.Data); errors.As(err, &binary) {
 		out := refuseBinary(p.Asked, now.Data, binary)
@@ -166,8 +166,8 @@ func (e *Engine) showFirst(p *place.Place, now Contents, out *refusal.Refusal) e
 }
 
 // refuseNoDirectory refuses a place whose directory does not exist.
-func refuseNoDirectory(p *place.Place) *refusal.Refusal {
-	dir := refusal.Show(filepath.Dir(filepath.Clean(p.Asked)))
-	return refusal.New(refusal.NotFound, "the directory of %s does not exist; create_directory with path %s makes it",
-		refusal.Show(p.Asked), dir)
+func refuseNoDirectory(p *place.Place) *rules.Refusal {
+	dir := rules.Show(filepath.Dir(filepath.Clean(p.Asked)))
+	return rules.Refuse(rules.NotFound, "the directory of %s does not exist; create_directory with path %s makes it",
+		rules.Show(p.Asked), dir)
 }

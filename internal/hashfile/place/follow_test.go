@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 func TestFileURI(t *testing.T) {
@@ -36,12 +36,12 @@ func TestRootOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]hashline.Code{
-		"a/sub": "", "link/sub": refusal.IO, "sub": refusal.IO, "none": refusal.NotFound, "a/sub/f": refusal.NotFound,
+		"a/sub": "", "link/sub": rules.IO, "sub": rules.IO, "none": rules.NotFound, "a/sub/f": rules.NotFound,
 	} {
 		full := filepath.Join(base, path)
 		r := &Root{given: full, Path: full, name: &Named{given: full, closed: true}}
 		err := r.Open()
-		var p *refusal.Refusal
+		var p *rules.Refusal
 		if errors.As(err, &p); want == "" != (err == nil) || p != nil && p.Code != want {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -15,28 +14,28 @@ const maxSiblings = 2000
 
 // RefuseMissing refuses a place where nothing is. It says what may have been meant, of the names that the caller may
 // list, and which call finds out more.
-func (p *Place) RefuseMissing() *refusal.Refusal {
-	asked := refusal.Show(p.Asked)
+func (p *Place) RefuseMissing() *rules.Refusal {
+	asked := rules.Show(p.Asked)
 	if p.odd != "" {
-		return refusal.New(refusal.NotFound, "%s does not exist: it %s", asked, p.odd)
+		return rules.Refuse(rules.NotFound, "%s does not exist: it %s", asked, p.odd)
 	}
 	if !p.listable {
-		return refusal.New(refusal.NotFound, "%s does not exist", asked)
+		return rules.Refuse(rules.NotFound, "%s does not exist", asked)
 	}
 	dir := p.shownDirectory()
 	message := asked + " does not exist"
 	if len(p.Missing) > 0 {
-		message = fmt.Sprintf("%s does not exist, nor does %s", asked, refusal.Show(filepath.Join(dir, p.Name)))
+		message = fmt.Sprintf("%s does not exist, nor does %s", asked, rules.Show(filepath.Join(dir, p.Name)))
 	}
 	if near := nearNames(p.Name, p.siblings()); len(near) > 0 {
 		for i, name := range near {
-			near[i] = refusal.Show(filepath.Join(dir, name))
+			near[i] = rules.Show(filepath.Join(dir, name))
 		}
 		message += "; is it " + strings.Join(near, " or ") + "?"
 	} else {
 		message += ";"
 	}
-	message += " list_directory with path " + refusal.Show(dir) + " shows what is there"
+	message += " list_directory with path " + rules.Show(dir) + " shows what is there"
 	switch last := filepath.Base(p.Asked); {
 	case strings.ContainsRune(p.Asked, '*'):
 		message += "; this path is a pattern: give it to search_files as glob"
@@ -45,9 +44,9 @@ func (p *Place) RefuseMissing() *refusal.Refusal {
 	case lineSuffix().MatchString(last):
 		message += "; lines are given in start_line and end_line"
 	case !strings.ContainsAny(last, `\?[]{}!#`) && strings.TrimSpace(last) == last:
-		message += ", search_files with glob " + refusal.Show(last) + " finds the name elsewhere"
+		message += ", search_files with glob " + rules.Show(last) + " finds the name elsewhere"
 	}
-	return refusal.New(refusal.NotFound, "%s", message)
+	return rules.Refuse(rules.NotFound, "%s", message)
 }
 
 // shownDirectory returns the directory that holds the name as the caller may write it: relative if the path was, and

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestRefuseMissing: the refusal of what is missing says what may have been meant, of the names that may be listed.
@@ -42,7 +42,7 @@ func TestRefuseMissing(t *testing.T) {
 				t.Errorf("%q: %s, want %s", path, got, text)
 			}
 		}
-		refused(t, path, r, refusal.NotFound)
+		refused(t, path, r, rules.NotFound)
 		if odd := p.CheckName(); odd != nil {
 			refused(t, path, odd, hashline.Invalid)
 		}

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxOpens is how often a file may be replaced while it is opened, before that is an error.
@@ -24,13 +24,13 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		}
 		f, err := p.Parent().OpenFile(p.Name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, refusal.Of(p.Asked, err)
+			return nil, nil, rules.RefusalOf(p.Asked, err)
 		}
 		var opened fs.FileInfo
 		if err == nil {
 			if opened, err = f.Stat(); err != nil {
 				f.Close()
-				return nil, nil, refusal.Of(p.Asked, err)
+				return nil, nil, rules.RefusalOf(p.Asked, err)
 			}
 		}
 		if p.Info, err = p.Parent().Lstat(p.Name); err != nil {
@@ -45,16 +45,16 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		f.Close()
 	}
 	return nil, nil,
-		refusal.New(refusal.IO, "%s was replaced again and again while it was opened; try again", refusal.Show(p.Asked))
+		rules.Refuse(rules.IO, "%s was replaced again and again while it was opened; try again", rules.Show(p.Asked))
 }
 
 // refuseKind refuses to open what is not a regular file.
-func (p *Place) refuseKind() *refusal.Refusal {
+func (p *Place) refuseKind() *rules.Refusal {
 	if p.Info.IsDir() {
-		return refusal.New(refusal.NotAFile, "%s is a directory; list_directory shows what it holds",
-			refusal.Show(p.Asked))
+		return rules.Refuse(rules.NotAFile, "%s is a directory; list_directory shows what it holds",
+			rules.Show(p.Asked))
 	}
-	return refusal.New(refusal.NotAFile, "%s is %s, not a regular file, and is not opened", refusal.Show(p.Asked),
+	return rules.Refuse(rules.NotAFile, "%s is %s, not a regular file, and is not opened", rules.Show(p.Asked),
 		Kind(p.Info.Mode()))
 }
 

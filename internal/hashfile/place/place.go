@@ -28,7 +28,6 @@ import (
 	"path"
 	"path/filepath"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -97,9 +96,9 @@ func (p *Place) CheckUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return refusal.New(refusal.IO,
+		return rules.Refuse(rules.IO,
 			"a directory above %s was replaced meanwhile, and nothing was written; try again",
-			refusal.Show(p.Asked))
+			rules.Show(p.Asked))
 	}
 	return nil
 }

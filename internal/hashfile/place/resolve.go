@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The path is
@@ -41,7 +41,7 @@ func resolve(s *Scope, asked string, name bool) (*Place, error) {
 }
 
 // refuseNoPath refuses a text that no file can have as its path.
-func refuseNoPath(s *Scope, asked string) *refusal.Refusal {
+func refuseNoPath(s *Scope, asked string) *rules.Refusal {
 	what := "a text with a NUL"
 	switch {
 	case asked == "":
@@ -49,7 +49,7 @@ func refuseNoPath(s *Scope, asked string) *refusal.Refusal {
 	case len(asked) > maxPath:
 		what = fmt.Sprintf("a text of %d bytes", len(asked))
 	}
-	return refusal.New("invalid", "%s is no path; give a path in %s", what, allowed(s))
+	return rules.Refuse("invalid", "%s is no path; give a path in %s", what, allowed(s))
 }
 
 // resolveRelative resolves a path relative to the only allowed directory or, if there are several, to the only one in
@@ -95,17 +95,17 @@ func resolveRelative(s *Scope, asked, path string, name bool) (*Place, error) {
 	}
 	if found != nil {
 		found.Close()
-		return nil, refusal.New("invalid", "%s is relative, and is in several allowed directories; give one of %s",
-			refusal.Show(asked), refusal.Show(strings.Join(full, ", ")))
+		return nil, rules.Refuse("invalid", "%s is relative, and is in several allowed directories; give one of %s",
+			rules.Show(asked), rules.Show(strings.Join(full, ", ")))
 	}
 	if refused != nil {
 		return nil, refused
 	}
 	if why := oddness(s, asked); why != "" {
-		return nil, refusal.New("invalid", "%s %s", refusal.Show(asked), why)
+		return nil, rules.Refuse("invalid", "%s %s", rules.Show(asked), why)
 	}
-	return nil, refusal.New("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
-		"path, as %s", refusal.Show(asked), len(dirs), refusal.Show(filepath.Join(dirs[0], path)))
+	return nil, rules.Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
+		"path, as %s", rules.Show(asked), len(dirs), rules.Show(filepath.Join(dirs[0], path)))
 }
 
 // resolveAbsolute resolves an absolute path.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Named is an allowed directory as the user or client named it: a path, which each call looks up anew.
@@ -42,7 +42,7 @@ func nameRoot(path string) (*Named, error) {
 	}
 	n := &Named{given: given}
 	if n.agreed, n.through, err = FollowPath(given); err != nil {
-		return n, fmt.Errorf("allowed directory %s: %w", refusal.Show(path), refusal.Cause(err))
+		return n, fmt.Errorf("allowed directory %s: %w", rules.Show(path), rules.Cause(err))
 	}
 	return n, nil
 }
@@ -115,8 +115,8 @@ func (r *Root) Open() error {
 		}
 		dir.Close()
 	}
-	return refusal.New(refusal.IO, "the allowed directory %s was replaced while it was opened; try again",
-		refusal.Show(r.Path))
+	return rules.Refuse(rules.IO, "the allowed directory %s was replaced while it was opened; try again",
+		rules.Show(r.Path))
 }
 
 // IsUnmoved reports whether the directory that was opened still has the root's path.
@@ -132,8 +132,8 @@ type Absence struct {
 }
 
 // Refusal returns the refusal of a path in the directory.
-func (a Absence) Refusal() *refusal.Refusal {
-	return refusal.New(refusal.NotFound,
+func (a Absence) Refusal() *rules.Refusal {
+	return rules.Refuse(rules.NotFound,
 		"the allowed directory %s cannot be used at present (%s); it is looked for again at each call",
-		refusal.Show(a.given), refusal.Show(refusal.Cause(a.why).Error()))
+		rules.Show(a.given), rules.Show(rules.Cause(a.why).Error()))
 }

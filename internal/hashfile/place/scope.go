@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Scope is what one call may use: the allowed directories as they are when it begins.
@@ -40,7 +40,7 @@ func (s *Scope) Absent() []Absence {
 
 // RefuseOutside returns the refusal of an absolute path that is in no allowed directory. It does not mention
 // directories that the client's roots hide. Asked is the path as the caller wrote it.
-func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
+func (s *Scope) RefuseOutside(asked, path string) *rules.Refusal {
 	for _, a := range s.Absent() {
 		if _, ok := CutDir(a.given, path); ok {
 			return a.Refusal()
@@ -49,7 +49,7 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 	if len(s.Directories()) == 0 {
 		return s.RefuseAll()
 	}
-	r := refusal.Outside(asked, s.Directories())
+	r := rules.RefuseOutside(asked, s.Directories())
 	if s.cut {
 		r.Message += fmt.Sprintf("; of the client's roots only the first %d count", maxClientRoots)
 	}
@@ -57,17 +57,17 @@ func (s *Scope) RefuseOutside(asked, path string) *refusal.Refusal {
 }
 
 // RefuseAll returns the refusal of every path, for a call that may use no directory.
-func (s *Scope) RefuseAll() *refusal.Refusal {
+func (s *Scope) RefuseAll() *rules.Refusal {
 	switch {
 	case s.narrow && len(s.within) == 0:
-		return refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started with --root, but "+
+		return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started with --root, but "+
 			"the client offers roots, which narrow that, and lists none that is a directory of this machine; have the "+
 			"client list a directory of --root, or offer no roots")
 	case s.narrow:
-		return refusal.New(refusal.OutsideRoots, "no directory is allowed: the server was started with --root, which "+
-			"the client's roots narrow, and none of these (%s) lies in it", refusal.Show(strings.Join(s.given, ", ")))
+		return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started with --root, which "+
+			"the client's roots narrow, and none of these (%s) lies in it", rules.Show(strings.Join(s.given, ", ")))
 	}
-	return refusal.New(refusal.OutsideRoots, "no directory is allowed: the client lists no root that is a directory of "+
+	return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the client lists no root that is a directory of "+
 		"this machine, and the server was started without --root; start it with --root DIR")
 }
 

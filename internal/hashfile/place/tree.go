@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -46,7 +45,7 @@ func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, er
 			}
 		}
 		if len(found) > maxDirectory {
-			return nil, refusal.New(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
+			return nil, rules.Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
 		}
 		if err == io.EOF {
 			break
@@ -66,7 +65,7 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	}
 	if !p.Info.IsDir() {
 		return nil, nil,
-			refusal.New(hashline.Invalid, "%s is %s, not a directory%s", refusal.Show(p.Asked), Kind(p.Info.Mode()),
+			rules.Refuse(hashline.Invalid, "%s is %s, not a directory%s", rules.Show(p.Asked), Kind(p.Info.Mode()),
 				readable(p.Info.Mode()))
 	}
 	name := p.Name
@@ -75,7 +74,7 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	}
 	dir, err := OpenDir(p.Parent(), name)
 	if err != nil {
-		return nil, nil, refusal.Of(p.Asked, err)
+		return nil, nil, rules.RefusalOf(p.Asked, err)
 	}
 	return dir, append(slices.Clone(p.Rules), rules.Read(dir, p.Rel)), nil
 }
@@ -97,7 +96,7 @@ type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
 type Pass func(rel string, dir bool, why string)
 
 // ErrTooMany ends a walk that has visited as much as one may.
-var ErrTooMany = refusal.New(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
+var ErrTooMany = rules.Refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
 
 // Walk visits what is below the directory at a place, in the order of names and without following links. Dir is the
 // open directory and sets its rules, as OpenDirectory returns them. What the rules forbid, what .gitignore and
@@ -196,7 +195,7 @@ func (t *treeWalk) descend(dir *os.Root, rel string, sets rules.Sets, git []rule
 	}
 	defer sub.Close()
 	if depth > maxDepth {
-		return t.fail(rel, refusal.New(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
+		return t.fail(rel, rules.Refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
 	}
 	sets = append(slices.Clone(sets), rules.Read(sub, rel))
 	entries, err := t.read(sub, rel, sets)
@@ -214,7 +213,7 @@ func (t *treeWalk) fail(rel string, err error) error {
 	case t.pass == nil:
 		return err
 	}
-	t.pass(rel, true, refusal.Cause(err).Error())
+	t.pass(rel, true, rules.Cause(err).Error())
 	return nil
 }
 

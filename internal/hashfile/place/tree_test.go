@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -96,12 +95,12 @@ func TestOpenRefused(t *testing.T) {
 	write(t, d, "secret", "SECRET\n")
 	write(t, d, "sub/f", "x\n")
 	sc := allow(t, d)
-	for path, code := range map[string]hashline.Code{".": refusal.NotAFile, "sub": refusal.NotAFile,
-		"none": refusal.NotFound, "none/f": refusal.NotFound} {
+	for path, code := range map[string]hashline.Code{".": rules.NotAFile, "sub": rules.NotAFile,
+		"none": rules.NotFound, "none/f": rules.NotFound} {
 		_, _, err := at(t, sc, path).Open(os.O_RDONLY)
 		refused(t, path, err, code)
 	}
-	for path, code := range map[string]hashline.Code{"f": hashline.Invalid, "none": refusal.NotFound} {
+	for path, code := range map[string]hashline.Code{"f": hashline.Invalid, "none": rules.NotFound} {
 		_, _, err := at(t, sc, path).OpenDirectory()
 		refused(t, path, err, code)
 	}
@@ -114,9 +113,9 @@ func TestOpenRefused(t *testing.T) {
 	}
 	link(t, d, [2]string{"f", "secret"}, [2]string{"sub", "sub.was"})
 	_, _, err := file.Open(os.O_RDONLY)
-	refused(t, "a link in place of a file", err, refusal.NotAFile)
+	refused(t, "a link in place of a file", err, rules.NotAFile)
 	_, _, err = sub.OpenDirectory()
-	refused(t, "a link in place of a directory", err, refusal.IO)
+	refused(t, "a link in place of a directory", err, rules.IO)
 }
 
 // TestCheckUnmoved: what is below a directory that was moved away or replaced is noticed.
@@ -135,7 +134,7 @@ func TestCheckUnmoved(t *testing.T) {
 			if again {
 				write(t, base, "root/sub/deep/f", "x\n")
 			}
-			refused(t, moved, p.CheckUnmoved(), refusal.IO)
+			refused(t, moved, p.CheckUnmoved(), rules.IO)
 		}
 	}
 }
@@ -153,7 +152,7 @@ func TestCheckWritable(t *testing.T) {
 	sc := allow(t, d)
 	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit",
 		".GIT/config", "sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
-		refused(t, path, at(t, sc, path).CheckWritable(), refusal.ReadOnly)
+		refused(t, path, at(t, sc, path).CheckWritable(), rules.ReadOnly)
 	}
 	for _, path := range []string{"new", "vendor.go", "half/config", ".github/x", ".gitignore", "go.summary", "refs",
 		"HEAD"} {
@@ -165,7 +164,7 @@ func TestCheckWritable(t *testing.T) {
 	write(t, base, "HEAD", "x\n")
 	write(t, base, "objects/x", "x\n")
 	write(t, base, "refs/x", "x\n")
-	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), refusal.ReadOnly)
+	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), rules.ReadOnly)
 	// Git looks no further than the work tree in which the directory lies.
 	write(t, d, ".git/HEAD", "x\n")
 	if err := at(t, sc, "new").CheckWritable(); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
@@ -76,22 +75,22 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			for _, n := range todo {
 				if n == ".." {
-					return "", refusal.New(refusal.NotFound, "%s does not exist", refusal.Show(w.asked))
+					return "", rules.Refuse(rules.NotFound, "%s does not exist", rules.Show(w.asked))
 				}
 			}
 			w.Missing = todo
 			w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
 			return "", w.arrive(name, nil)
 		case err != nil:
-			return "", refusal.Of(w.asked, err)
+			return "", rules.RefusalOf(w.asked, err)
 		case info.Mode()&fs.ModeSymlink != 0 && !(w.name && len(todo) == 0):
 			if w.links++; w.links > maxLinks {
-				return "", refusal.New(refusal.NotFound, "%s leads through more than %d links", refusal.Show(w.asked),
+				return "", rules.Refuse(rules.NotFound, "%s leads through more than %d links", rules.Show(w.asked),
 					maxLinks)
 			}
 			target, err := w.Parent().Readlink(name)
 			if err != nil {
-				return "", refusal.Of(w.asked, err)
+				return "", rules.RefusalOf(w.asked, err)
 			}
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
@@ -100,8 +99,8 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
-			return "", refusal.New(refusal.NotFound, "%s does not exist: something above it is not a directory",
-				refusal.Show(w.asked))
+			return "", rules.Refuse(rules.NotFound, "%s does not exist: something above it is not a directory",
+				rules.Show(w.asked))
 		default:
 			if err := w.descend(name); err != nil {
 				return "", err
@@ -141,7 +140,7 @@ func composedAs(dir *os.Root, name string) (found string) {
 func (w *walk) descend(name string) error {
 	dir, err := OpenDir(w.Parent(), name)
 	if err != nil {
-		return refusal.Of(w.asked, err)
+		return rules.RefusalOf(w.asked, err)
 	}
 	w.chain = append(w.chain, dir)
 	w.names = append(w.names, name)
@@ -160,7 +159,7 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	if err == nil && name != "." {
 		var now fs.FileInfo
 		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
-			err = refusal.New(refusal.IO, "%s was replaced while it was opened; try again", refusal.Show(name))
+			err = rules.Refuse(rules.IO, "%s was replaced while it was opened; try again", rules.Show(name))
 		}
 	}
 	if err != nil {
@@ -185,7 +184,7 @@ func (w *walk) checkAllowed() error {
 		return w.scope.RefuseOutside(w.asked, w.Real())
 	}
 	if file, ok := w.Rules.Forbids(w.Rel); ok {
-		return refusal.New(refusal.Forbidden, "%s is forbidden by %s", refusal.Show(w.asked), refusal.Show(file))
+		return rules.Refuse(rules.Forbidden, "%s is forbidden by %s", rules.Show(w.asked), rules.Show(file))
 	}
 	return nil
 }
@@ -195,7 +194,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if name == "." { // the last directory itself
 		var err error
 		if info, err = w.Parent().Stat("."); err != nil {
-			return refusal.Of(w.asked, err)
+			return rules.RefusalOf(w.asked, err)
 		}
 		w.Rel = path.Join(append([]string{"."}, w.names...)...)
 		if n := len(w.names); n > 0 {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
@@ -15,7 +14,7 @@ import (
 // repository, or is protected by rules.
 func (p *Place) CheckWritable() error {
 	if p.Rel == "." {
-		return refusal.New(refusal.ReadOnly, "%s is an allowed directory itself; give a path in it", refusal.Show(p.Asked))
+		return rules.Refuse(rules.ReadOnly, "%s is an allowed directory itself; give a path in it", rules.Show(p.Asked))
 	}
 	if err := p.checkUnversioned(); err != nil {
 		return err
@@ -27,7 +26,7 @@ func (p *Place) CheckWritable() error {
 // none. Asked is the path that the error names.
 func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string) error {
 	if file, ok := sets.Protects(rel, info); ok {
-		return refusal.New(refusal.ReadOnly, "%s is read-only by %s", refusal.Show(asked), refusal.Show(file))
+		return rules.Refuse(rules.ReadOnly, "%s is read-only by %s", rules.Show(asked), rules.Show(file))
 	}
 	return nil
 }
@@ -68,15 +67,15 @@ func (p *Place) checkUnversioned() error {
 // place.
 func (p *Place) CheckMakesNoRepository() error {
 	if rules.MakesGit(p.Parent(), p.Name) {
-		return refusal.New(refusal.ReadOnly,
+		return rules.Refuse(rules.ReadOnly,
 			"%s is not written: with it git would take its directory for a repository, "+
-				"and run what its files name", refusal.Show(p.Asked))
+				"and run what its files name", rules.Show(p.Asked))
 	}
 	return nil
 }
 
-func repositoryProblem(asked, what string) *refusal.Refusal {
-	return refusal.New(refusal.ReadOnly,
+func repositoryProblem(asked, what string) *rules.Refusal {
+	return rules.Refuse(rules.ReadOnly,
 		"%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it "+
-			"with that program itself", refusal.Show(asked), refusal.Show(what))
+			"with that program itself", rules.Show(asked), rules.Show(what))
 }

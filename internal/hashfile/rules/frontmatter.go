@@ -12,7 +12,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 var (
@@ -118,7 +117,7 @@ var lineInError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // explain returns the reason of an error of [frontmatter.Parse], and what to write instead.
 func explain(err error) string {
-	reason := refusal.Show(lineInError().ReplaceAllString(err.Error(), ""))
+	reason := Show(lineInError().ReplaceAllString(err.Error(), ""))
 	if errors.Is(err, frontmatter.ErrTooLarge) || errors.Is(err, frontmatter.ErrNotOne) {
 		return reason + "; write a short one between two lines ---"
 	}
@@ -140,13 +139,13 @@ func (r *reader) passOver(section []byte, reason string) error {
 		escaped := bytes.HasSuffix(section[:at[2]], []byte(`"`)) && strings.Contains(key, `\`)
 		if escaped || resembles(key) {
 			line := 1 + bytes.Count(section[:at[2]], []byte("\n"))
-			return r.errorf(line, "%s cannot be read: %s", refusal.Show(key), reason)
+			return r.errorf(line, "%s cannot be read: %s", Show(key), reason)
 		}
 	}
 	documents, _ := frontmatter.Documents(section)
 	for _, n := range documents {
 		if key := findSuspect(n); key != nil {
-			return r.errorf(key.Line, "%s cannot be read: %s", refusal.Show(key.Value), reason)
+			return r.errorf(key.Line, "%s cannot be read: %s", Show(key.Value), reason)
 		}
 	}
 	return nil

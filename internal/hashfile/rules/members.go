@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 )
 
 // readMapping reads the members of front matter.
@@ -19,11 +17,11 @@ func (r *reader) readMapping(root *yaml.Node) error {
 		list := r.set.listOf(key)
 		switch {
 		case list == nil && isSuspect(key):
-			return r.errorf(key.Line, "%s is not understood; %s", refusal.Show(key.Value), advice)
+			return r.errorf(key.Line, "%s is not understood; %s", Show(key.Value), advice)
 		case list == nil:
 			for _, n := range root.Content[i : i+2] {
 				if below := findSuspect(n); below != nil {
-					return r.errorf(below.Line, "%s stands below another key; %s", refusal.Show(below.Value), advice)
+					return r.errorf(below.Line, "%s stands below another key; %s", Show(below.Value), advice)
 				}
 			}
 		case r.seen[list]:
@@ -136,11 +134,11 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 		return r.errorf(n.Line, "%s holds %s, which is not understood; write a list of globs, in quotes", name, kind)
 	case n.ShortTag() != "!!str" || n.Style == 0 && oldWord().MatchString(n.Value):
 		return r.errorf(n.Line, "%s holds %s, which YAML does not take for text; put it in quotes if it is a name", name,
-			refusal.Show(n.Value))
+			Show(n.Value))
 	}
 	readings, err := expandBraces(n.Value)
 	if err != nil {
-		return r.errorf(n.Line, "%s holds %s, which is no glob: %w", name, refusal.Show(n.Value), err)
+		return r.errorf(n.Line, "%s holds %s, which is no glob: %w", name, Show(n.Value), err)
 	}
 	if r.set.expansions += len(readings); r.set.expansions > maxFileExpansions {
 		return r.errorf(n.Line, "the globs with braces stand for more than %d", maxFileExpansions)
@@ -158,7 +156,7 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 		if reading != n.Value {
 			fault = `stands for "` + reading + `", which ` + fault
 		}
-		return r.errorf(n.Line, "%s holds %s, which is no glob: it %s", name, refusal.Show(n.Value), refusal.Show(fault))
+		return r.errorf(n.Line, "%s holds %s, which is no glob: it %s", name, Show(n.Value), Show(fault))
 	}
 	return nil
 }

@@ -3,6 +3,10 @@
 // name of a file for: different spellings can lead to one file, and some names make a directory a repository, whose
 // files name programs that version control runs.
 //
+// A [Refusal] is an error that a tool returns to a model: one sentence that says what to do next, a code for programs,
+// and whatever helps to try again. Besides the path that the caller gave, its text names only what the caller may list,
+// so that it does not reveal what lies outside the allowed directories.
+//
 // # AGENTS.md
 //
 // Front matter stands between lines "---" at the beginning of the file and holds three lists of globs, relative to the
@@ -41,7 +45,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/refusal"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -182,7 +185,7 @@ func (s *Set) read(file opener) {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		s.broken = "cannot be read: " + refusal.Of(rulesFile, err).Message
+		s.broken = "cannot be read: " + RefusalOf(rulesFile, err).Message
 	default:
 		if err := s.parse(text); err != nil {
 			s.broken = err.Error()

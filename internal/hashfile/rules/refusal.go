@@ -1,8 +1,4 @@
-// Package refusal holds the errors that the tools of the editing server return to a model. A refusal is one
-// sentence that says what to do next, a code for programs, and whatever helps to try again. Besides the path
-// that the caller gave, its text names only what the caller may list, so that it does not reveal what lies outside the
-// allowed directories.
-package refusal
+package rules
 
 import (
 	"context"
@@ -64,46 +60,46 @@ func (r *Refusal) Text() string {
 	return text.String()
 }
 
-// New returns a refusal. Arguments that come from outside must have passed through [Show].
-func New(code hashline.Code, format string, args ...any) *Refusal {
+// Refuse returns a refusal. Arguments that come from outside must have passed through [Show].
+func Refuse(code hashline.Code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Of returns any error about the file at path as a refusal. If it wraps a refusal, that is returned as it is. Of an
-// error of the system only the cause is kept, without the path that the system names.
-func Of(path string, err error) *Refusal {
+// RefusalOf returns any error about the file at path as a refusal. If it wraps a refusal, that is returned as it is. Of
+// an error of the system only the cause is kept, without the path that the system names.
+func RefusalOf(path string, err error) *Refusal {
 	var r *Refusal
 	var h *hashline.Error
 	switch {
 	case errors.As(err, &r):
 		return r
 	case errors.As(err, &h):
-		r := New(h.Code, "%s: %s", Show(path), h.Error())
+		r := Refuse(h.Code, "%s: %s", Show(path), h.Error())
 		for _, index := range h.Operations {
 			r.Operations = append(r.Operations, index+1)
 		}
 		r.Candidates = h.Candidates
 		return r
 	case errors.Is(err, fs.ErrNotExist):
-		return New(NotFound, "%s does not exist", Show(path))
+		return Refuse(NotFound, "%s does not exist", Show(path))
 	case errors.Is(err, fs.ErrExist):
-		return New(Exists, "%s exists already", Show(path))
+		return Refuse(Exists, "%s exists already", Show(path))
 	case errors.Is(err, fs.ErrPermission):
-		return New(IO, "%s: the system denies access (%s)", Show(path), Show(reason(err)))
+		return Refuse(IO, "%s: the system denies access (%s)", Show(path), Show(reason(err)))
 	case errors.Is(err, context.Canceled):
-		return New(IO, "%s: the call was canceled", Show(path))
+		return Refuse(IO, "%s: the call was canceled", Show(path))
 	}
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
-		return New(IO, "%s: %s", Show(path), Show(errno.Error()))
+		return Refuse(IO, "%s: %s", Show(path), Show(errno.Error()))
 	}
-	return New(IO, "%s: %s", Show(path), Show(err.Error()))
+	return Refuse(IO, "%s: %s", Show(path), Show(err.Error()))
 }
 
-// Outside refuses a path outside of the allowed directories, which are dirs as far as the caller may know them. The
-// text is the same whether the path exists or not.
-func Outside(path string, dirs []string) *Refusal {
-	return New(OutsideRoots, "%s is outside the allowed directories; give a path in %s", Show(path),
+// RefuseOutside refuses a path outside of the allowed directories, which are dirs as far as the caller may know them.
+// The text is the same whether the path exists or not.
+func RefuseOutside(path string, dirs []string) *Refusal {
+	return Refuse(OutsideRoots, "%s is outside the allowed directories; give a path in %s", Show(path),
 		NameDirectories(dirs))
 }
 
@@ -123,14 +119,14 @@ func NameDirectories(dirs []string) string {
 	return Show(strings.Join(dirs, " or "))
 }
 
-// TooLarge refuses a file or content that is larger than the server's limit, in bytes.
-func TooLarge(path string, size, limit int64) *Refusal {
-	return New(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", Show(path), size, limit)
+// RefuseTooLarge refuses a file or content that is larger than the server's limit, in bytes.
+func RefuseTooLarge(path string, size, limit int64) *Refusal {
+	return Refuse(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", Show(path), size, limit)
 }
 
-// Stale refuses to change a file that is not the one that the caller read.
-func Stale(path, why string) *Refusal {
-	return New(hashline.Stale,
+// RefuseStale refuses to change a file that is not the one that the caller read.
+func RefuseStale(path, why string) *Refusal {
+	return Refuse(hashline.Stale,
 		"%s %s; nothing was written. Use the file_hash and lines given here, or read it again", Show(path), why)
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package refusal
+package rules
 
 import (
 	"context"
@@ -24,8 +24,8 @@ func TestOf(t *testing.T) {
 		code hashline.Code
 		want string
 	}{
-		{New(HardLink, "as it is"), HardLink, "as it is"},
-		{fmt.Errorf("/hidden: %w", New(Forbidden, "as it is")), Forbidden, "as it is"},
+		{Refuse(HardLink, "as it is"), HardLink, "as it is"},
+		{fmt.Errorf("/hidden: %w", Refuse(Forbidden, "as it is")), Forbidden, "as it is"},
 		{hidden(syscall.ENOENT), NotFound, `a\nb does not exist`},
 		{hidden(syscall.EEXIST), Exists, `a\nb exists already`},
 		{hidden(syscall.EACCES), IO, `a\nb: the system denies access (permission denied)`},
@@ -35,12 +35,12 @@ func TestOf(t *testing.T) {
 		{fmt.Errorf("asked: %w", context.Canceled), IO, `a\nb: the call was canceled`},
 		{errors.New("odd\x1b[2J"), IO, `a\nb: odd\x1b[2J`},
 	} {
-		r := Of("a\nb", c.err)
+		r := RefusalOf("a\nb", c.err)
 		if r.Code != c.code || r.Message != c.want || strings.Contains(r.Text(), "hidden") {
 			t.Errorf("%v: %s %q, want %s %q", c.err, r.Code, r.Message, c.code, c.want)
 		}
 	}
-	r := Of("f", fmt.Errorf("edit: %w",
+	r := RefusalOf("f", fmt.Errorf("edit: %w",
 		&hashline.Error{Code: hashline.Overlap, Operations: []int{0, 3}, Candidates: []int{7}}))
 	if r.Code != hashline.Overlap || !reflect.DeepEqual(r.Operations, []int{1, 4}) ||
 		!reflect.DeepEqual(r.Candidates, []int{7}) || !strings.HasPrefix(r.Message, "f: ") {
@@ -67,7 +67,7 @@ func TestOutside(t *testing.T) {
 		"give a path in /a, /b, /c or another one that list_directory gives without a path": {"/a", "/b", "/c", "/d", "/e"},
 		`give a path in /a\n/b\u{202e}, /c, /d or another one that list_directory`:          {"/a\n/b\u202e", "/c", "/d", "/e"},
 	} {
-		r := Outside("../\x1b", dirs)
+		r := RefuseOutside("../\x1b", dirs)
 		if r.Code != OutsideRoots || !strings.HasPrefix(r.Message, `../\x1b is outside`) ||
 			!strings.Contains(r.Message, want) || strings.Contains(r.Message, "/e") {
 			t.Errorf("%q: %s", dirs, r.Message)
