@@ -31,7 +31,7 @@ func newTool[In any](
 	form := formOf(reflect.TypeFor[In]())
 	t := stdio.Tool{Name: name, Description: about, InputSchema: form.schema(), Writes: writes}
 	if !writes { // of others a client assumes what it does of a tool without annotations
-		t.Annotations = map[string]bool{"readOnlyHint": true, "idempotentHint": true}
+		t.Annotations = map[string]bool{"readOnlyHint": true}
 	}
 	return tool{Tool: t,
 		call: func(ctx context.Context, sc *place.Scope, arguments json.RawMessage, limit int) (*stdio.Result, error) {

@@ -21,20 +21,18 @@ directory.`
 // tools returns the tools, those that write last.
 func (s *Server) tools() []tool {
 	return []tool{
-		newTool("read_text_file", "Read a text file, or lines of it. First line of the answer: [file_hash=... "+
-			"total_lines=...], then each line as NUMBER:TAG|CONTENT. edit_text_file needs file_hash and NUMBER:TAG. "+
-			"If next_start_line is given, there is more.", false, s.readTextFile),
-		newTool("read_multiple_files", "read_text_file for several files, each with its own answer or error.",
-			false, s.readMultipleFiles),
+		newTool("read_text_file", "Read a text file, or lines of it: [file_hash=... total_lines=...], then each line as "+
+			"NUMBER:TAG|CONTENT, which edit_text_file needs. next_start_line says that there is more.", false,
+			s.readTextFile),
+		newTool("read_multiple_files", "read_text_file for several files.", false, s.readMultipleFiles),
 		newTool("search_files", "Find lines by pattern, printed as NUMBER:TAG|CONTENT under path and file_hash, ready "+
 			"for edit_text_file; or, without pattern, files by glob. What .gitignore ignores is left out.",
 			false, s.searchFiles),
-		newTool("list_directory", "List a directory, or with recursive all paths below it; of a file: size, time, mode.",
-			false, s.listDirectory),
+		newTool("list_directory", "List a directory; of a file: size, time, mode.", false, s.listDirectory),
 		newTool("edit_text_file", "Edit lines of a text file. All operations refer to the file as it was read and are "+
-			"applied together. To remove lines use delete. Answers with the new file_hash and lines around each edit, "+
-			"which are enough for the next one.", true, s.editTextFile),
-		newTool("write_text_file", "Create a text file, or replace all of its content.", true, s.writeTextFile),
+			"applied together. Answers with the new file_hash and lines around each edit, enough for the next one.",
+			true, s.editTextFile),
+		newTool("write_text_file", "Create a text file, or replace all of it.", true, s.writeTextFile),
 		newTool("create_directory", "Create a directory and those above it.", true, s.createDirectory),
 		newTool("move_file", "Move or rename a file, directory or link; replaces nothing.", true, s.moveFile),
 	}

@@ -83,7 +83,7 @@ async function addLines(servers, dir, goroot, end) {
 
 async function addLists(servers) {
   const whole = await onEach(servers, async (s) => tokens(JSON.stringify((await s.ask("tools/list", {})).tools)));
-  add("tools/list", undefined, whole, { most: 1_100 });
+  add("tools/list", undefined, whole, { most: 900 });
   const told = await onEach(servers, async (s) => tokens(JSON.stringify(await s.tools())));
   add("tools/list, names, descriptions and schemas only", undefined, told);
 }
