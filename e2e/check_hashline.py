@@ -1,5 +1,5 @@
 """Reads spec/hashline.json and recomputes every vector from spec/hashline.md, line by line."""
-import json, pathlib, re, sys
+import json, pathlib, re, sys, unicodedata
 
 SPACE = {*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
 
@@ -42,29 +42,66 @@ def resolve(text, lines, index, width, reach, insertion):
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], sorted(having, key=lambda i: (abs(i - n), i))[:10])
 
-def echoed(line, lines):
-    m = re.match("[ \t>+-]*([1-9][0-9]{0,9}):([0-9a-f]{2,4})\\|(.*)", line)
-    shown = lambda text: fnv(text).endswith(m[2])
-    mine = m and (trimmed((m[3], "")) and shown(m[3]) or int(m[1]) <= len(lines) and shown(lines[int(m[1]) - 1][0]))
-    header = re.match("[ \t>+-]*\\[file_hash=(sha256:)?[0-9a-f]{12,64}[ \\]]", line) or re.search("\\[[0-9]+ bytes cut\\]", line)
-    return (mine or header) and line not in [content for content, _ in lines]
+def sign(c):
+    return c != "_" and unicodedata.category(c)[0] not in "LN"
 
-def replace_all(lines, find, by, index):  # the steps
-    word = lambda c: c == "_" or c.isalpha() or c.isdecimal()
-    steps, inside = [], []
-    for n, (line, _) in enumerate(lines, 1):
-        new, at, count = "", 0, 0
-        while (i := line.find(find, at)) >= 0:
-            end = i + len(find)
-            if any(0 < k < len(line) and word(line[k - 1]) and word(line[k]) for k in (i, end)):
-                inside.append(n)
-                new, at = new + line[at:i + 1], i + 1
+def echoed(new, lines):
+    texts = [content for content, _ in lines]
+    strong, weak, run = False, 0, []
+    for line in new:
+        start = next((i for i, c in enumerate(line[:8]) if not sign(c)), min(len(line), 8))
+        starts = range(start + 1)  # "[" of a header is a sign, too
+        m = re.compile("([1-9][0-9]{0,9}):([0-9a-f]{2,4})\\|(.*)").match(line, start)
+        run = run + [m] if m and run and int(m[1]) == int(run[-1][1]) + 1 else [m] if m else []
+        known = line in texts
+        if re.search("\\[[0-9]+ bytes cut\\]", line) or any(
+                re.compile("\\[file_hash=(sha256:)?[0-9a-f]{12,64}[ \\]]").match(line, i) for i in starts):
+            strong = strong or not known
+        if not m:
+            continue
+        is_ = lambda text: fnv(text).endswith(m[2])
+        mine, text = int(m[1]) <= len(texts) and is_(texts[int(m[1]) - 1]), is_(m[3])
+        if mine or text and trimmed((m[3], "")):
+            if int(m[1]) < 24 and re.fullmatch("[0-5][0-9]", m[2]) and not (mine and text):
+                weak += not known
             else:
-                new, at, count = new + line[at:i] + by, end, count + 1
-        if count:
-            steps.append(dict(i=index, new=[new + line[at:]], first=n, last=n, insertion=False, deletion=False, place=2 * n))
-    if not steps:
-        raise Refused("anchor_not_found", [index], inside[:1])
+                strong = strong or not known
+        elif len(run) > 2 and any(set(x[2]) & set("abcdef") for x in run):
+            strong = strong or not known
+    return strong or weak > 1
+
+def replace_all(lines, ops):  # ops: [(index, text, content)]; the steps
+    word = lambda c: c in "_\u200c\u200d" or unicodedata.category(c)[0] in "LMN"
+    def inside(line, k):
+        before, after = line[k - 1:k], line[k:k + 1]
+        if before == "\u200d":
+            return True
+        if not after or not word(after):
+            return False
+        return bool(before) and word(before) or unicodedata.category(after)[0] == "M" or after == "\u200d"
+    steps, counts, parts = [], {i: 0 for i, _, _ in ops}, {i: [] for i, _, _ in ops}
+    for n, (line, _) in enumerate(lines, 1):
+        found = []
+        for index, find, by in ops:
+            at = 0
+            while (i := line.find(find, at)) >= 0:
+                if inside(line, i) or inside(line, i + len(find)):
+                    parts[index].append(n)
+                    at = i + 1
+                else:
+                    found.append((i, i + len(find), index, by))
+                    at = i + len(find)
+        found.sort(key=lambda x: x[0])
+        new, at = "", 0
+        for k, (i, end, index, by) in enumerate(found):
+            if i < at:
+                raise Refused("overlap", [found[k - 1][2], index])
+            new, at, counts[index] = new + line[at:i] + by, end, counts[index] + 1
+        if found:
+            steps.append(dict(i=found[0][2], new=[new + line[at:]], first=n, last=n, insertion=False, deletion=False, place=2 * n))
+    for index, _, _ in ops:
+        if not counts[index]:
+            raise Refused("anchor_not_found", [index], parts[index][:1])
     return steps
 
 OPS = {op.replace("_", ""): op for op in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range",
@@ -90,10 +127,12 @@ def parse(text):
         if op.startswith("replace") and not m:
             raise Refused("invalid")
         found["content"] = re.sub(r"\A([ \t\r]*\n|[ \t\r])", "", rest)
-    name = "(?:replace(?:[_-]?range)?|insert[_-]?(?:after|before)|delete(?:[_-]?range)?|append|prepend)"
-    anchor = "(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}"
-    if re.search("(?:\\A|[ \t\r\n,;])" + name + "[ \t\r\n]+" + anchor + "(?:[ \t\r\n.'\"]|\\Z)|['\"][ \t\r,;]*\n[ \t\r\n]*" + name +
-                 "(?:[ \t\r\n]|\\Z)", found.get("content", ""), re.I | re.A):
+    content, quoted = found.get("content", ""), len(inner) > 1 and inner[0] in "'\"" and inner[0] == inner[-1]
+    name = "(?:replace(?:[_-]?(?:range|all))?|insert[_-]?(?:after|before)|delete(?:[_-]?range)?|append|prepend)"
+    letter = lambda i: 0 <= i < len(content) and unicodedata.category(content[i])[0] in "LN"
+    if (re.search(r"\b" + name + r"\W{1,3}(?:0|[1-9][0-9]{0,9}):[0-9a-f]{0,4}(?:\W|\Z)", content, re.I | re.A)
+            or quoted and any(c == inner[0] and not (letter(i - 1) and letter(i + 1)) for i, c in enumerate(content))
+            or not quoted and re.search(r"\n[ \t]*(?:[0-9]+[.)]|[-*])?[ \t]*(?:append|prepend|replace[_-]?all)(?:\W|\Z)", content, re.I | re.A)):
         raise Refused("invalid")
     return found
 
@@ -120,7 +159,7 @@ def standard(o, index, lines):  # with an anchor for append and prepend
     return op, anchor, end, o.get("content")
 
 def locate(v, lines):
-    width, steps, moved = v.get("width", 2), [], []
+    width, steps, moved, renamings = v.get("width", 2), [], [], []
     reach = 0 if v.get("exact") else v.get("reach") or None
     if not v["operations"]:
         raise Refused("invalid")
@@ -131,9 +170,9 @@ def locate(v, lines):
                 raise Refused("invalid", [i])
             if "\0" in by:
                 raise Refused("binary", [i])
-            if echoed(by, lines):
+            if echoed([by], lines):
                 raise Refused("echoed_tags", [i])
-            steps += replace_all(lines, find, by, i)
+            renamings.append((i, find, by))
             continue
         op, anchor, end, content = standard(o, i, lines)
         if not op:
@@ -147,7 +186,7 @@ def locate(v, lines):
                 raise Refused("binary", [i])
             new = content.removesuffix("\n").split("\n")
             new = [line.rstrip("\r") for line in new]
-            if any(echoed(line, lines) for line in new):
+            if echoed(new, lines):
                 raise Refused("echoed_tags", [i])
         found = [resolve(a, lines, i, width, reach, insertion) for a in [anchor, *([end] if end else [])]]
         moved += [m for _, m in found if m]
@@ -159,7 +198,8 @@ def locate(v, lines):
             raise Refused("anchor_not_found", [i], [first, last])
         place = 2 * first + (op == "insert_after" or first == 0) - (op == "insert_before" and first > 0)
         steps.append(dict(i=i, new=new, first=first, last=last, insertion=insertion, deletion=deletion, place=place))
-    steps.sort(key=lambda s: s["place"])
+    steps += replace_all(lines, renamings)
+    steps.sort(key=lambda s: (s["place"], s["i"]))
     for a in steps:
         for b in steps:
             if a is b or a["insertion"]:

@@ -1,13 +1,14 @@
 package hashline
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 )
 
 // arrange sorts the steps by place and refuses those that meet.
 func arrange(steps []step) *Error {
-	slices.SortStableFunc(steps, func(a, b step) int { return a.place() - b.place() })
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(a.place()-b.place(), a.index-b.index) })
 	for i := 1; i < len(steps); i++ {
 		a, b := steps[i-1], steps[i]
 		if !a.insert && b.place() <= 2*a.last {

@@ -10,13 +10,15 @@ import (
 )
 
 var (
-	// shownLine matches a line as it is printed, with what is put before it when text is quoted.
+	// shownLine matches a line as it is printed, with the signs that may be put before it when text is quoted.
 	shownLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[ \t>+-]*([1-9][0-9]{0,9}):([0-9a-f]{2,4})\|(.*)`)
+		return regexp.MustCompile(`^[^\pL\pN_]{0,8}([1-9][0-9]{0,9}):([0-9a-f]{2,4})\|(.*)`)
 	})
+	// timeOfDay matches a tag that could be the minutes of the hour before it.
+	timeOfDay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-5][0-9]$`) })
 	// shownHeader matches the line before the lines of a file, and shownCut what stands for a part of a long line.
 	shownHeader = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[ \t>+-]*\[file_hash=(?:sha256:)?[0-9a-f]{12,64}[ \]]`)
+		return regexp.MustCompile(`^[^\pL\pN_]{0,8}\[file_hash=(?:sha256:)?[0-9a-f]{12,64}[ \]]`)
 	})
 	shownCut = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[0-9]+ bytes cut\]`) })
 )
@@ -54,50 +56,97 @@ func CheckContent(content string, read *File, o Options) error {
 	if o.Tagged {
 		return nil
 	}
-	number := 0
+	number, what := read.findEcho(content)
+	if what == "" {
+		return nil
+	}
+	return refuse(EchoedTags, "line %d of content holds %s; give the text of lines only, without NUMBER:TAG| and without "+
+		"what is in brackets. If the file itself is to hold this, repeat the call with tags_meant true", number, what)
+}
+
+// findEcho returns the first line of content that was copied from what a reader is shown, and what shows that. Lines
+// that the file has are its text, whatever they look like.
+func (f *File) findEcho(content string) (number int, what string) {
+	e := echoes{file: f}
 	for line := range strings.Lines(content) {
-		number++
-		line = strings.TrimRight(line, "\r\n")
-		if what := read.echoIn(line); what != "" && !read.holds(line) {
-			return refuse(EchoedTags, "line %d of content holds %s; give the text of lines only, without NUMBER:TAG| and "+
-				"without what is in brackets. If the file itself is to hold this, repeat the call with tags_meant true",
-				number, what)
-		}
+		e.look(strings.TrimRight(line, "\r\n"))
 	}
-	return nil
-}
-
-// echoIn says what of a line was shown to a reader besides the text of lines; "" if nothing shows that.
-func (f *File) echoIn(line string) string {
-	m := shownLine().FindStringSubmatch(line)
-	switch {
-	case m != nil && f.isShown(m[1], m[2], m[3]):
-		return "the tag of a line, " + quote(m[1]+":"+m[2]+"|")
-	case shownHeader().MatchString(line):
-		return "the header of a file"
+	if len(e.found) == 0 {
+		return 0, ""
 	}
-	if cut := shownCut().FindString(line); cut != "" {
-		return quote(cut) + ", which stands for a part of a line that was not shown"
+	has := map[string]bool{}
+	for _, x := range e.found {
+		has[x.line] = false
 	}
-	return ""
-}
-
-// holds reports whether a line of the file has this content.
-func (f *File) holds(content string) bool {
 	for n := 1; f != nil && n <= f.Lines(); n++ {
-		if string(f.Line(n)) == content {
-			return true
+		if _, ok := has[string(f.Line(n))]; ok {
+			has[string(f.Line(n))] = true
 		}
 	}
-	return false
+	var weak []echo
+	for _, x := range e.found {
+		switch {
+		case has[x.line]:
+		case !x.weak:
+			return x.number, x.what
+		default:
+			weak = append(weak, x)
+		}
+	}
+	if len(weak) > 1 { // one may be a time of day
+		return weak[0].number, weak[0].what
+	}
+	return 0, ""
 }
 
-// isShown reports whether a tag was copied: it is that of the text behind it, or of the line with this number.
-func (f *File) isShown(number, tag, text string) bool {
-	is := func(content []byte) bool { return Tag(Hash(content), len(tag)) == tag }
-	if len(trimSpace([]byte(text))) > 0 && is([]byte(text)) {
-		return true
+// echoes finds lines of content that were copied from what a reader is shown.
+type echoes struct {
+	file   *File // that was read; nil if there is none
+	number int   // of the latest line of content
+	last   int   // the number that it begins with; 0 if it does not look like a line that is shown
+	run    int   // how many such lines with numbers that follow one another it ends
+	letter bool  // one of their tags has a letter, which no time of day has
+	found  []echo
+}
+
+// echo is a line of content, and what shows that it was copied.
+type echo struct {
+	number int
+	line   string
+	what   string
+	weak   bool // a second one is needed
+}
+
+// look looks at the next line.
+func (e *echoes) look(line string) {
+	e.number++
+	add := func(what string, weak bool) { e.found = append(e.found, echo{e.number, line, what, weak}) }
+	if cut := shownCut().FindString(line); cut != "" {
+		add(quote(cut)+", which stands for a part of a line that was not shown", false)
 	}
-	n, err := strconv.Atoi(number)
-	return err == nil && f != nil && n <= f.Lines() && is(f.Line(n))
+	if shownHeader().MatchString(line) {
+		add("the header of a file", false)
+	}
+	m := shownLine().FindStringSubmatch(line)
+	if m == nil {
+		e.last = 0
+		return
+	}
+	n, _ := strconv.Atoi(m[1])
+	if e.last == 0 || n != e.last+1 {
+		e.run, e.letter = 0, false
+	}
+	e.last = n
+	e.run++
+	e.letter = e.letter || strings.Trim(m[2], "0123456789") != ""
+	is := func(text []byte) bool { return Tag(Hash(text), len(m[2])) == m[2] }
+	ofText := len(trimSpace([]byte(m[3]))) > 0 && is([]byte(m[3]))
+	ofLine := e.file != nil && n <= e.file.Lines() && is(e.file.Line(n))
+	tag := quote(m[1] + ":" + m[2] + "|")
+	switch {
+	case ofText || ofLine:
+		add("the tag of a line, "+tag, timeOfDay().MatchString(m[2]) && n < 24 && !(ofLine && is([]byte(m[3]))))
+	case e.run > 2 && e.letter:
+		add("what is numbered like lines that are shown, "+tag, false)
+	}
 }

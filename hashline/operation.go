@@ -1,11 +1,8 @@
 package hashline
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Operation is one change, anchored in the file before the edit.
@@ -58,73 +55,20 @@ func locate(f *File, operations []Operation, o Options) (p plan, err *Error) {
 		return p, refuse(Invalid, "there are no operations; give at least one, with op, anchor and content")
 	}
 	d := &finder{file: f, options: o}
+	var all []renaming
 	for i, op := range operations {
 		s, moved, err := op.locate(d, i)
-		if err == nil && s.op == ReplaceAll {
-			err = p.replaceAll(f, op, s)
-		} else {
-			p.steps = append(p.steps, s)
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return p, err.in(i)
+		case s.op == ReplaceAll:
+			all = append(all, renaming{Replacement{Operation: i}, op.Anchor, *op.Content})
+		default:
+			p.steps = append(p.steps, s)
 		}
 		p.moved = append(p.moved, moved...)
 	}
-	return p, nil
-}
-
-// replaceAll adds a step for each line of an operation that has its text as a whole word.
-func (p *plan) replaceAll(f *File, op Operation, s step) *Error {
-	done := Replacement{Operation: s.index}
-	for n := 1; n <= f.Lines(); n++ {
-		line, count, left := replaceWords(f.Line(n), op.Anchor, *op.Content)
-		if count > 0 {
-			p.steps = append(p.steps, step{index: s.index, op: s.op, first: n, last: n, lines: [][]byte{line}})
-		}
-		if done.Count, done.Left = done.Count+count, done.Left+left; left > 0 && done.LeftLine == 0 {
-			done.LeftLine = n
-		}
-	}
-	p.replaced = append(p.replaced, done)
-	switch {
-	case done.Count > 0:
-		return nil
-	case done.Left > 0:
-		err := refuse(AnchorNotFound, "%s stands only inside of longer words, first in line %d; give the whole word",
-			quote(op.Anchor), done.LeftLine)
-		err.Candidates = []int{done.LeftLine}
-		return err
-	}
-	return refuse(AnchorNotFound, "no line has %s; it is looked for as it is, letter for letter", quote(op.Anchor))
-}
-
-// replaceWords replaces a text in a line as often as count says, and leaves it where it is a part of a longer word.
-func replaceWords(line []byte, find, by string) (replaced []byte, count, left int) {
-	for at := 0; ; {
-		i := bytes.Index(line[at:], []byte(find))
-		if i < 0 {
-			return append(replaced, line[at:]...), count, left
-		}
-		from, end := at+i, at+i+len(find)
-		if isCut(line, from) || isCut(line, end) {
-			_, size := utf8.DecodeRune(line[from:])
-			replaced = append(replaced, line[at:from+size]...)
-			at = from + size
-			left++
-			continue
-		}
-		replaced = append(append(replaced, line[at:from]...), by...)
-		at = end
-		count++
-	}
-}
-
-// isCut reports whether an offset of a line is inside of a word.
-func isCut(line []byte, at int) bool {
-	isWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	before, _ := utf8.DecodeLastRune(line[:at])
-	after, _ := utf8.DecodeRune(line[at:])
-	return isWord(before) && isWord(after)
+	return p, p.rename(f, all)
 }
 
 // checkLength refuses a range that its anchors' moves made longer than their numbers say: one

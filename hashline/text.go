@@ -15,13 +15,36 @@ var textAnchor = sync.OnceValue(func() *regexp.Regexp {
 		`)?)(?:[ \t\r\n]|$)`)
 })
 
-// secondOperation matches what reads as another operation in the content of one: a name and an anchor, or a name at the
-// beginning of a line after one that ends with a quote.
-var secondOperation = sync.OnceValue(func() *regexp.Regexp {
-	const name = `(?:replace(?:[_-]?range)?|insert[_-]?(?:after|before)|delete(?:[_-]?range)?|append|prepend)`
-	return regexp.MustCompile(`(?i)(?:^|[ \t\r\n,;])` + name + `[ \t\r\n]+` + bareAnchor + `(?:[ \t\r\n.'"]|$)|` +
-		`['"][ \t\r,;]*\n[ \t\r\n]*` + name + `(?:[ \t\r\n]|$)`)
-})
+var (
+	// namedAnchor matches the name of an operation and an anchor, with at most three signs between them.
+	namedAnchor = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:replace(?:[_-]?(?:range|all))?|insert[_-]?(?:after|before)|` +
+			`delete(?:[_-]?range)?|append|prepend)\W{1,3}(?:0|[1-9][0-9]{0,9}):[0-9a-f]{0,4}(?:\W|$)`)
+	})
+	// nameInLine matches the name of an operation that needs no anchor at the beginning of a line, but of the first.
+	nameInLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\n[ \t]*(?:[0-9]+[.)]|[-*])?[ \t]*(?:append|prepend|replace[_-]?all)(?:\W|$)`)
+	})
+	// innerQuote matches a quote beside what is no letter or digit.
+	innerQuote = sync.OnceValue(func() map[byte]*regexp.Regexp {
+		return map[byte]*regexp.Regexp{
+			'\'': regexp.MustCompile(`(?:^|[^\pL\pN])'|'(?:[^\pL\pN]|$)`),
+			'"':  regexp.MustCompile(`(?:^|[^\pL\pN])"|"(?:[^\pL\pN]|$)`),
+		}
+	})
+)
+
+// readTwice returns the part of a text's content that could be the end of it and the beginning of another operation; ""
+// if there is none. Quote is what the content stands in; 0 is nothing.
+func readTwice(content string, quote byte) string {
+	switch {
+	case namedAnchor().MatchString(content):
+		return namedAnchor().FindString(content)
+	case quote != 0:
+		return innerQuote()[quote].FindString(content)
+	}
+	return nameInLine().FindString(content)
+}
 
 const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 
@@ -35,7 +58,8 @@ const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 //
 // Content stands in quotes of one kind, and is what is between the first and the last of
 // them, without escapes; or it is the rest of the text as it is, behind one blank or one line
-// feed. Content that reads as a second operation is refused. Its errors are of type *[Error].
+// feed. Content that may be the end of one operation and the beginning of another is refused. Its
+// errors are of type *[Error].
 func ParseOperation(text string) (Operation, error) {
 	rest := strings.TrimLeft(text, blanks)
 	word := rest
@@ -47,6 +71,10 @@ func ParseOperation(text string) (Operation, error) {
 	if err != nil {
 		return Operation{}, err
 	}
+	if name == ReplaceAll {
+		return Operation{}, refuse(Invalid, "replace_all is not written as one text; give an object with op replace_all, the "+
+			"old text as anchor and the new one as content")
+	}
 	op := Operation{Op: name}
 	behind := strings.TrimLeft(rest, blanks)
 	if m := textAnchor().FindStringSubmatch(behind); m != nil {
@@ -57,21 +85,24 @@ func ParseOperation(text string) (Operation, error) {
 			"must stand, as in %q", name, quote(behind), name+" 2:f1 ")
 	}
 	content, quoted, with := textContent(rest)
-	if content != nil && !quoted && !with && (name == Replace || name == ReplaceRange) {
+	if content != nil && quoted == 0 && !with && (name == Replace || name == ReplaceRange) {
 		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range such as 1:a3..3:0e, then the "+
 			"word with, then the new lines in quotes", name, op.Anchor, quote(*content))
 	}
-	if content != nil && secondOperation().MatchString(*content) {
-		return op, refuse(Invalid, "the text of %s %s holds another operation; give one operation a text, or objects with "+
-			"op, anchor and content", name, op.Anchor)
-	}
 	op.Content = content
+	if content == nil {
+		return op, nil
+	}
+	if part := readTwice(*content, quoted); part != "" {
+		return op, refuse(Invalid, "the content of %s %s holds %s, and may end before that; give one operation a text, or "+
+			"an object with op, anchor and content", name, op.Anchor, quote(strings.TrimSpace(part)))
+	}
 	return op, nil
 }
 
-// textContent is the content at the end of an operation's text, or nil; whether it stands in
-// quotes; and whether the word with stands before it.
-func textContent(text string) (content *string, quoted, with bool) {
+// textContent is the content at the end of an operation's text, or nil; the quote that it
+// stands in, 0 if none; and whether the word with stands before it.
+func textContent(text string) (content *string, quoted byte, with bool) {
 	if word, ok := strings.CutPrefix(strings.TrimLeft(text, blanks), "with"); ok &&
 		(word == "" || strings.ContainsRune(blanks, rune(word[0]))) {
 		text, with = word, true
@@ -79,15 +110,15 @@ func textContent(text string) (content *string, quoted, with bool) {
 	s := strings.Trim(text, blanks)
 	switch n := len(s); {
 	case n == 0:
-		return nil, false, with
+		return nil, 0, with
 	case n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0]:
-		s = s[1 : n-1]
-		return &s, true, with
+		inner := s[1 : n-1]
+		return &inner, s[0], with
 	}
 	s = strings.TrimLeft(text, " \t\r")
 	if !strings.HasPrefix(s, "\n") { // content begins on the same line
 		s = text
 	}
 	s = s[1:]
-	return &s, false, with
+	return &s, 0, with
 }
