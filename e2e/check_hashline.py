@@ -309,8 +309,16 @@ def rebase(v):
     a, b = split(v["base"]), split(v["current"])
     steps, moved = locate(v, a)
     diffs, changed = differences(a, b), set()  # places of base, as above, that are not the same
-    for first, end, _, _ in diffs:
-        changed |= set(range(2 * first + 1, 2 * end + 2))
+    for k, (first, end, start, stop) in enumerate(diffs):
+        least, most = diffs[k - 1][1] if k else 0, diffs[k + 1][0] if k + 1 < len(diffs) else len(a)
+        up = down = 0
+        if first == end or start == stop:
+            other, (low, high) = (b, (start, stop)) if first == end else (a, (first, end))
+            while first - up > least and a[first - up - 1] == other[high - up - 1]:
+                up += 1
+            while end + down < most and a[end + down] == other[low + down]:
+                down += 1
+        changed |= set(range(2 * (first - up) + 1, 2 * (end + down) + 2))
     for s in steps:
         ends = s["place"] == 2 * len(a) + 1 and a and not a[-1][1]  # the last line gets an ending
         mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))

@@ -4,9 +4,41 @@ import "github.com/aymanbagabas/go-udiff/lcs"
 
 // Rebase applies operations to base, which is what their author had read, and merges the
 // outcome onto current: a three-way merge by lines. Where the operations and the other
-// change meet, or touch, it is refused as [Stale]. The result's old file is current; its
+// change meet, or touch, it is refused as [Stale]; so it is where lines that were only added or
+// removed could as well have been like lines that touch. The result's old file is current; its
 // relocations name lines of base.
 func Rebase(base, current []byte, operations []Operation, o Options) (*Result, error) {
+	return rebase(base, current, operations, o, func(from, onto *File) []shift {
+		diffs := differences(from, onto)
+		return []shift{{diffs, reaches(diffs, from, onto)}}
+	})
+}
+
+// RebaseOnto is [Rebase] onto edits that made current of base, of which it is known what they did: their hunks, in order.
+func RebaseOnto(base, current []byte, edits [][]Hunk, operations []Operation, o Options) (*Result, error) {
+	return rebase(base, current, operations, o, func(*File, *File) (all []shift) {
+		for _, hunks := range edits {
+			var diffs []lcs.Diff
+			for _, h := range hunks {
+				diffs = append(diffs, lcs.Diff{Start: h.OldFirst - 1, End: h.OldFirst - 1 + h.OldLines,
+					ReplStart: h.NewFirst - 1, ReplEnd: h.NewFirst - 1 + h.NewLines})
+			}
+			all = append(all, shift{diffs, diffs})
+		}
+		return all
+	})
+}
+
+// shift is how lines move from one state of a file to a later one.
+type shift struct {
+	diffs   []lcs.Diff
+	reaches []lcs.Diff // of each the lines before that it may concern: see [reaches]
+}
+
+// rebase merges operations for base onto current through the shifts between the two.
+func rebase(
+	base, current []byte, operations []Operation, o Options, between func(from, onto *File) []shift,
+) (*Result, error) {
 	from, err := Parse(base)
 	if err != nil {
 		return nil, err
@@ -19,32 +51,85 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	others := differences(from, onto)
-	next, grown := 0, 0 // the first other change that is not before c, and what those before it added
+	read := make([]int, len(changes)) // the first lines as they were read
+	for i, c := range changes {
+		read[i] = c.first
+	}
+	for _, s := range between(from, onto) {
+		if err := s.apply(changes); err != nil {
+			return nil, err
+		}
+	}
+	for i := range changes {
+		c, last := &changes[i], 0
+		if c.unendedLast {
+			last = 1
+		}
+		moved := onto.lineStart(c.first-last) - from.lineStart(read[i]-last)
+		c.at += moved
+		c.end += moved
+	}
+	return applyChanges(from, onto, changes, p)
+}
+
+// apply moves the lines of changes, and refuses them where they meet or touch a difference.
+func (s shift) apply(changes []change) error {
+	next, grown := 0, 0 // the first difference that is not before c, and what those before it added
 	for i := range changes {
 		c := &changes[i]
 		first, end := c.first-1, c.first-1+c.lines // lines from 0
 		if c.unendedLast {
 			first--
 		}
-		for next < len(others) && others[next].End < first {
-			d := others[next]
+		for next < len(s.diffs) && s.reaches[next].End < first {
+			d := s.diffs[next]
 			grown += (d.ReplEnd - d.ReplStart) - (d.End - d.Start)
 			next++
 		}
-		if next < len(others) && others[next].Start <= end {
-			d := others[next]
-			err := refuse(Stale, "the file was changed in or beside its lines too, from line %d to %d as they "+
-				"were read; read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
+		if next < len(s.diffs) && s.reaches[next].Start <= end {
+			d := s.diffs[next]
+			err := refuse(Stale, "the file was changed in or beside its lines too, from line %d to %d as they were read; "+
+				"read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
 			err.Line = d.ReplStart + 1
-			return nil, err
+			return err
 		}
-		shift := onto.lineStart(first+1+grown) - from.lineStart(first+1)
-		c.at += shift
-		c.end += shift
 		c.first += grown
 	}
-	return applyChanges(from, onto, changes, p)
+	return nil
+}
+
+// reaches returns for each difference the lines of a that it may concern. Lines that were only added, or only removed,
+// may have been other ones as well: of two like blocks that follow one another nobody sees which is gone.
+func reaches(diffs []lcs.Diff, a, b *File) []lcs.Diff {
+	all := make([]lcs.Diff, len(diffs))
+	for i, d := range diffs {
+		all[i] = d
+		same := func(up, down int) bool { return string(a.rawLine(up+1)) == string(a.rawLine(down+1)) }
+		if d.Start == d.End {
+			same = func(up, down int) bool { return string(a.rawLine(up+1)) == string(b.rawLine(down+1)) }
+		} else if d.ReplStart != d.ReplEnd {
+			continue
+		}
+		// Removed lines slide in a; added ones slide in b, where the lines before and behind are those of a. They end at
+		// other differences.
+		up, down, least, most := d.End, d.Start, 0, a.Lines()
+		if d.Start == d.End {
+			up, down = d.ReplEnd, d.ReplStart
+		}
+		if i > 0 {
+			least = diffs[i-1].End
+		}
+		if i+1 < len(diffs) {
+			most = diffs[i+1].Start
+		}
+		for all[i].Start > least && same(all[i].Start-1, up-1-(d.Start-all[i].Start)) {
+			all[i].Start--
+		}
+		for all[i].End < most && same(all[i].End, down+(all[i].End-d.End)) {
+			all[i].End++
+		}
+	}
+	return all
 }
 
 // maxCompared is how many lines of two files, between those that are the same at both ends,

@@ -73,7 +73,7 @@ func (r *reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 			err = survey.Close()
 		}
 		if err == nil {
-			r.snapshots.add(keyOf(p), hash, data, false)
+			r.snapshots.add(keyOf(p), hash, data, nil)
 		}
 	} else {
 		hash, err = r.surveyPast(source{ctx, f}, p, survey)
@@ -87,16 +87,21 @@ func (r *reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 // Remember keeps data, which nobody changes any more, as what the file at a place holds. Data that is too large for a
 // snapshot is not kept.
 func (r *reader) Remember(p *place.Place, hash digest.Digest, data []byte) {
-	r.snapshots.add(keyOf(p), hash, data, false)
+	r.snapshots.add(keyOf(p), hash, data, nil)
 }
 
-// RememberOwn is Remember for what was just written here.
-func (r *reader) RememberOwn(p *place.Place, hash digest.Digest, data []byte) {
-	r.snapshots.add(keyOf(p), hash, data, true)
+// RememberEdit remembers what an edit made of the file at a place, which held was.
+func (r *reader) RememberEdit(p *place.Place, was Contents, hash digest.Digest, made *hashline.Result) {
+	r.Remember(p, was.Hash, was.Data)
+	r.snapshots.add(keyOf(p), hash, made.Bytes(), made.Hunks)
 }
+
+// Forget forgets what the file at a place held: another one is there now, or none.
+func (r *reader) Forget(p *place.Place) { r.snapshots.forget(keyOf(p)) }
 
 // Recall returns the bytes with a hash that the file at a place held; ok is false if they are not remembered. The caller
-// must not change them. Own says that whatever changed in the file since, until it has the hash now, was written here.
-func (r *reader) Recall(p *place.Place, hash, now digest.Digest) (data []byte, own, ok bool) {
+// must not change them. Since are the edits of this server that made what has the hash now of them; nil if anything else
+// happened to the file, too.
+func (r *reader) Recall(p *place.Place, hash, now digest.Digest) (data []byte, since [][]hashline.Hunk, ok bool) {
 	return r.snapshots.get(keyOf(p), hash.String(), now.String())
 }

@@ -87,10 +87,7 @@ func (e *Engine) Edit(ctx context.Context, sc *place.Scope, in EditRequest) (*Ed
 		return nil, err
 	}
 	if !in.DryRun {
-		if rebased == OntoOthers {
-			e.reader.Remember(p, now.Hash, now.Data)
-		}
-		e.reader.RememberOwn(p, out.Hash, result.Bytes())
+		e.reader.RememberEdit(p, now, out.Hash, result)
 		e.reader.NoteShown(out.Hash)
 		e.made.add(p, in)
 	}
@@ -186,37 +183,42 @@ func (e *Engine) applyEdit(
 	if _, err := hashline.Parse(now.Data); err != nil {
 		return nil, 0, e.explain(p, now, ops, err)
 	}
-	var base []byte
-	var own bool
-	if known {
-		base, own, known = e.reader.Recall(p, claim.Want[0], now.Hash)
+	if e.made.has(p, in) {
+		return nil, 0, e.addFreshLines(p, rules.Refuse(hashline.Stale, "this edit of %s was made already, for this "+
+			"file_hash; nothing was written. To go on, or to make it once more, use the file_hash and lines given here",
+			rules.Show(p.Asked)), now, ops)
 	}
 	if !known {
 		return nil, 0, e.refuseUnknown(p, now, in)
 	}
-	return e.rebase(p, base, own, now, in, o)
+	base, since, ok := e.reader.Recall(p, claim.Want[0], now.Hash)
+	if !ok {
+		return nil, 0, e.refuseUnknown(p, now, in)
+	}
+	return e.rebase(p, base, since, now, in, o)
 }
 
-// rebase merges operations that were made for base onto the file as it is now. Own says that what changed since was
-// written by this server.
+// rebase merges operations that were made for base onto the file as it is now. Since are the edits of this server that
+// made that; nil if somebody else changed the file too.
 func (e *Engine) rebase(
-	p *place.Place, base []byte, own bool, now Contents, in EditRequest, o hashline.Options,
+	p *place.Place, base []byte, since [][]hashline.Hunk, now Contents, in EditRequest, o hashline.Options,
 ) (r *hashline.Result, rebased Rebasing, err error) {
-	ops := in.Operations
-	if own && e.made.has(p, in) {
-		return nil, 0, e.addFreshLines(p, rules.Refuse(hashline.Stale, "this edit of %s was made already; nothing was "+
-			"written. Go on with the file_hash and lines given here", rules.Show(p.Asked)), now, ops)
+	ops, own := in.Operations, since != nil
+	if own {
+		rebased = OntoOwn
+		r, err = hashline.RebaseOnto(base, now.Data, since, ops, o)
+	} else {
+		rebased = OntoOthers
+		r, err = hashline.Rebase(base, now.Data, ops, o)
 	}
-	r, err = hashline.Rebase(base, now.Data, ops, o)
 	switch {
 	case in.Stale != Rebase && (in.Stale == Reject || !own || err != nil):
+		own = own && err != nil // if not, it would be merged if that were wanted
 		return nil, 0, e.refuseStale(p, base, own, now, ops, err == nil)
 	case err != nil:
 		return nil, 0, e.explain(p, now, ops, err)
-	case own:
-		return r, OntoOwn, nil
 	}
-	return r, OntoOthers, nil
+	return r, rebased, nil
 }
 
 // explain returns the error of a refused edit with the lines that help to repeat it.

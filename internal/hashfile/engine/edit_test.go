@@ -144,7 +144,8 @@ func TestMergeOwn(t *testing.T) {
 	}
 	for _, stale := range []OnStale{MergeOwn, Reject} { // lines beside the others, or as it is asked for
 		_, err := w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, replaceOp(anchor(2, "b"), "B"))
-		if r := refused(t, "beside", err, hashline.Stale); !strings.Contains(r.Message, "another edit of yours") {
+		if r := refused(t, "beside", err, hashline.Stale); stale == MergeOwn &&
+			!strings.Contains(r.Message, "another edit of yours") {
 			t.Error(r.Message)
 		}
 	}
@@ -174,6 +175,103 @@ func TestMergeOwn(t *testing.T) {
 	must(t, err)
 	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(3, "C"), "3"))
 	refused(t, "onto a merge", err, hashline.Stale)
+}
+
+// TestMergeExactly: an edit is merged onto edits of this server by what they did, also among like lines.
+func TestMergeExactly(t *testing.T) {
+	type ops = []hashline.Operation
+	block := "x{\n a\n}\n"
+	del := func(first, last string) hashline.Operation {
+		return hashline.Operation{Op: "delete", Anchor: first, EndAnchor: last}
+	}
+	for what, c := range map[string]struct {
+		file         string
+		first, then  ops
+		want, refuse string
+	}{
+		"a block of like ones": {file: strings.Repeat(block, 4), first: ops{del(anchor(1, "x{"), anchor(3, "}"))},
+			then: ops{replaceOp(anchor(2, " a"), " b")}, refuse: "look at the lines below"},
+		"another block of them": {file: strings.Repeat(block, 4), first: ops{del(anchor(1, "x{"), anchor(3, "}"))},
+			then: ops{replaceOp(anchor(8, " a"), " b")}, want: block + "x{\n b\n}\n" + block},
+		"a copy above": {file: "A\nB\nC\nD\n", first: ops{op("insert_before", anchor(1, "A"), "A\nB\nC")},
+			then: ops{replaceOp(anchor(3, "C"), "3")}, want: "A\nB\nC\nA\nB\n3\nD\n"},
+		"an open end": {file: "a\nb\nc", first: ops{replaceOp(anchor(1, "a"), "1\n2")},
+			then: ops{op("append", "", "d")}, want: "1\n2\nb\nc\nd"},
+		"a rename": {file: "one\nb\nc\n", first: ops{op("insert_after", anchor(3, "c"), "one again")},
+			then: ops{op("replace_all", "one", "two")}, want: "two\nb\nc\none again\n"},
+	} {
+		w := serve(t)
+		w.write("f", c.file)
+		_, hash := w.read("f")
+		_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.first...)
+		must(t, err)
+		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.then...)
+		if c.refuse != "" {
+			if r := refused(t, what, err, hashline.Stale); !strings.Contains(r.Message, c.refuse) || len(r.Lines) == 0 {
+				t.Errorf("%s: %+v", what, r)
+			}
+			continue
+		}
+		must(t, err)
+		if got := w.content("f"); got != c.want || done.Rebased != OntoOwn {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
+	}
+}
+
+// TestOthersAreNotOwn: another file that got a path, and what somebody else wrote between, is nothing that this server
+// did.
+func TestOthersAreNotOwn(t *testing.T) {
+	w := serve(t)
+	w.write("f", "a\nb\nc\nd\n")
+	_, hash := w.read("f")
+	must(t, w.Move(t.Context(), w.sc, "f", "old"))
+	_, err := w.Write(t.Context(), w.sc, WriteRequest{Path: "f", Content: "a\nb\nc\nd\nand more\n"})
+	must(t, err)
+	for _, stale := range []OnStale{MergeOwn, Rebase} {
+		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, replaceOp(anchor(2, "b"), "B"))
+		refused(t, "another file", err, hashline.Stale)
+	}
+	_, hash = w.read("f")
+	done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(1, "a"), "A"))
+	must(t, err)
+	text := strings.Replace(w.content("f"), "more", "less", 1)
+	w.write("f", text)
+	_, err = w.edit(EditRequest{Path: "f", FileHash: digest.FromBytes([]byte(text)).String()}, replaceOp(anchor(2, "b"), "B"))
+	must(t, err)
+	for _, of := range []string{hash, Abbreviate(done.Hash)} {
+		_, err = w.edit(EditRequest{Path: "f", FileHash: of}, replaceOp(anchor(4, "d"), "D"))
+		refused(t, "written by others between", err, hashline.Stale)
+	}
+	// An edit that was made is known as such, whoever wrote since.
+	w.write("g", "a\nb\nc\n")
+	_, hash = w.read("g")
+	insert := op("insert_after", anchor(2, "b"), "new")
+	_, err = w.edit(EditRequest{Path: "g", FileHash: hash}, insert)
+	must(t, err)
+	w.write("g", w.content("g")+"end\n")
+	for _, content := range []string{"new", "new\n"} {
+		insert.Content = &content
+		_, err = w.edit(EditRequest{Path: "g", FileHash: hash, Stale: Rebase}, insert)
+		if r := refused(t, "again", err, hashline.Stale); !strings.Contains(r.Message, "made already") {
+			t.Error(r.Message)
+		}
+	}
+}
+
+// TestStaleWithoutAnchors: what needs no anchors is refused with what it needs.
+func TestStaleWithoutAnchors(t *testing.T) {
+	for _, o := range []hashline.Operation{op("append", "", "x"), op("replace_all", "b", "x")} {
+		w := serve(t)
+		w.write("f", "a\nb\n")
+		_, hash := w.read("f")
+		w.write("f", "a\nb\nc\n")
+		_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, o)
+		r := refused(t, o.Op, err, hashline.Stale)
+		if strings.Contains(strings.ToLower(r.Message), "anchors") || len(r.Lines) != 3 {
+			t.Errorf("%s: %+v", o.Op, r)
+		}
+	}
 }
 
 // TestBaseOfPath: what was read of one file is no base for an edit of another one.
@@ -305,7 +403,7 @@ func TestWriteRefused(t *testing.T) {
 		"stale":         {WriteRequest{Path: "f", Content: "x", FileHash: strings.Repeat("0", 12)}, hashline.Stale},
 		"no hash":       {WriteRequest{Path: "f", Content: "x", FileHash: "f00"}, hashline.Invalid},
 		"as it is":      {WriteRequest{Path: "f", Content: "one\n", FileHash: hash}, hashline.NoChange},
-		"tags":          {WriteRequest{Path: "f", Content: "y\n" + anchor(9, "x") + "|x\n", FileHash: hash}, hashline.EchoedTags},
+		"tags":          {WriteRequest{Path: "f", Content: "y\n" + anchor(90, "x") + "|x\n", FileHash: hash}, hashline.EchoedTags},
 		"NUL":           {WriteRequest{Path: "f", Content: "x\x00", FileHash: hash}, hashline.Binary},
 		"gone":          {WriteRequest{Path: "g", Content: "x", FileHash: hash}, rules.NotFound},
 		"no directory":  {WriteRequest{Path: "no/g", Content: "x"}, rules.NotFound},

@@ -19,6 +19,9 @@ func (e *Edited) Explain() []string {
 		all = append(all, fmt.Sprintf("operation %d: anchor %s did not hold and was moved to line %d, the only one with "+
 			"its tag", m.Operation+1, m.Anchor, m.Line))
 	}
+	if e.Rebased != NotRebased && len(e.Replaced) > 0 {
+		all = append(all, "replace_all replaced in the lines that were read, and not in those that came since")
+	}
 	for _, r := range e.Replaced {
 		text := fmt.Sprintf("operation %d: replaced %s", r.Operation+1, times(r.Count))
 		if r.Left > 0 {

@@ -68,6 +68,8 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 	if err := e.writer.Move(from, to); err != nil {
 		return rules.RefusalOf(destination, err)
 	}
+	e.reader.Forget(from)
+	e.reader.Forget(to)
 	return nil
 }
 

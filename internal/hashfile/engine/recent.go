@@ -3,6 +3,7 @@ package engine
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -27,7 +28,7 @@ func keyOfEdit(p *place.Place, in EditRequest) [sha256.Size]byte {
 	for _, o := range in.Operations {
 		fmt.Fprintf(h, " %q %q %q", o.Op, o.Anchor, o.EndAnchor)
 		if o.Content != nil {
-			fmt.Fprintf(h, " %q", *o.Content)
+			fmt.Fprintf(h, " %q", strings.TrimSuffix(*o.Content, "\n"))
 		}
 	}
 	return [sha256.Size]byte(h.Sum(nil))

@@ -3,10 +3,10 @@ package engine
 import (
 	"bytes"
 	"container/list"
-	"slices"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
@@ -39,15 +39,18 @@ type history struct {
 	key   snapshotKey
 	hash  digest.Digest
 	data  []byte    // the latest, which nobody changes
-	own   bool      // the latest was written here
+	edit  edit      // that made it
 	older []earlier // oldest first
 }
+
+// edit is what an edit of this server did to the state before it; nil if the state came from elsewhere.
+type edit []hashline.Hunk
 
 // earlier is a state as its difference to the next one: its bytes are the first head bytes of the next state, then
 // middle, then the last tail bytes of the next state.
 type earlier struct {
 	hash       string
-	own        bool // it was written here
+	edit       edit // that made it
 	head, tail int
 	size       int // of the next state
 	middle     []byte
@@ -66,8 +69,8 @@ func (s *snapshots) latest(key snapshotKey) (hash digest.Digest, data []byte, ok
 	return h.hash, h.data, true
 }
 
-// add keeps data, which nobody may change any more, as the latest state of a file. Own says that it was written here.
-func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte, own bool) {
+// add keeps data, which nobody may change any more, as the latest state of a file.
+func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte, by edit) {
 	if len(data) > maxSnapshot {
 		return
 	}
@@ -78,7 +81,7 @@ func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte, own bo
 	}
 	e := s.files[key]
 	if e == nil {
-		e = s.order.PushFront(&history{key: key, hash: hash, data: data, own: own})
+		e = s.order.PushFront(&history{key: key, hash: hash, data: data, edit: by})
 		s.files[key] = e
 		s.size += len(key.path) + len(data) + snapshotCost
 	} else {
@@ -90,7 +93,7 @@ func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte, own bo
 		was := h.before(data)
 		h.older = append(h.older, was)
 		s.size += len(data) - len(h.data) + len(was.middle) + snapshotCost
-		h.hash, h.data, h.own = hash, data, own
+		h.hash, h.data, h.edit = hash, data, by
 	}
 	for s.size > maxSnapshots {
 		s.drop(s.order.Back())
@@ -103,7 +106,7 @@ func (h *history) before(next []byte) earlier {
 	head := commonBytes(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
 	a, b := len(h.data), len(next)
 	tail := commonBytes(n-head, func(from, to int) bool { return bytes.Equal(h.data[a-to:a-from], next[b-to:b-from]) })
-	return earlier{h.hash.String(), h.own, head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
+	return earlier{h.hash.String(), h.edit, head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
 }
 
 // commonBytes returns how many of the first n bytes are the same in two states. Same compares a range of them, counted
@@ -139,28 +142,49 @@ func (s *snapshots) drop(e *list.Element) {
 	s.size -= len(oldest.middle) + snapshotCost
 }
 
-// get returns the state of a file that has a hash. The caller must not change it. Own says that all later states were
-// written here, the latest of which has the hash now.
-func (s *snapshots) get(key snapshotKey, hash, now string) (data []byte, own, ok bool) {
+// get returns the state of a file that has a hash. The caller must not change it. Since are the edits of this server that
+// made the state with the hash now of it; nil if something else did, too.
+func (s *snapshots) get(key snapshotKey, hash, now string) (data []byte, since [][]hashline.Hunk, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.files[key]
 	if e == nil {
-		return nil, false, false
+		return nil, nil, false
 	}
 	s.order.MoveToFront(e)
 	h := e.Value.(*history)
 	if h.hash.String() == hash {
-		return h.data, false, true
+		return h.data, nil, true
 	}
 	for i := len(h.older) - 1; i >= 0; i-- {
 		if h.older[i].hash == hash {
-			own = h.own && h.hash.String() == now &&
-				!slices.ContainsFunc(h.older[i+1:], func(e earlier) bool { return !e.own })
-			return h.earlier(i), own, true
+			return h.earlier(i), h.editsAfter(i, now), true
 		}
 	}
-	return nil, false, false
+	return nil, nil, false
+}
+
+// editsAfter returns the edits that made the state with the hash now of an earlier one; nil if something else did, too.
+func (h *history) editsAfter(i int, now string) (since [][]hashline.Hunk) {
+	if h.hash.String() != now || h.edit == nil {
+		return nil
+	}
+	for _, e := range h.older[i+1:] {
+		if e.edit == nil {
+			return nil
+		}
+		since = append(since, e.edit)
+	}
+	return append(since, h.edit)
+}
+
+// forget forgets a file.
+func (s *snapshots) forget(key snapshotKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for e := s.files[key]; e != nil && s.files[key] == e; {
+		s.drop(e)
+	}
 }
 
 // earlier rebuilds the bytes of an earlier state.

@@ -33,7 +33,7 @@ func TestSnapshots(t *testing.T) {
 			files[path] = data
 			hash := digest.FromBytes(data)
 			states[path+hash.String()] = data
-			s.add(snapshotKey{path: path}, hash, data, false)
+			s.add(snapshotKey{path: path}, hash, data, nil)
 			if got, known, ok := s.latest(snapshotKey{path: path}); !ok || got.String() != hash.String() ||
 				!bytes.Equal(known, data) {
 				t.Fatalf("the latest state is %s %q", got, known)
@@ -54,7 +54,7 @@ func TestSnapshotsForget(t *testing.T) {
 	body := bytes.Repeat([]byte("a line that stays\n"), 10<<20/18)
 	for i := range 50 {
 		data := append(fmt.Appendf(nil, "%d\n", i), body...)
-		s.add(snapshotKey{path: "a"}, digest.FromBytes(data), data, false)
+		s.add(snapshotKey{path: "a"}, digest.FromBytes(data), data, nil)
 	}
 	if s.size > 11<<20 {
 		t.Errorf("50 states of 10 MiB that differ in a line take %d bytes", s.size)
@@ -66,7 +66,7 @@ func TestSnapshotsForget(t *testing.T) {
 	other := func(name string, size int) string {
 		data := bytes.Repeat([]byte(name), size)
 		hash := digest.FromBytes(data)
-		s.add(snapshotKey{path: name}, hash, data, false)
+		s.add(snapshotKey{path: name}, hash, data, nil)
 		return hash.String()
 	}
 	b, c := other("b", 16<<20), other("c", 16<<20)
@@ -88,7 +88,7 @@ func TestSnapshotsForget(t *testing.T) {
 	// The states of one file are forgotten one after the other, and the count is right at the end.
 	for i := range 6 {
 		data := bytes.Repeat([]byte{byte('0' + i)}, maxSnapshot)
-		s.add(snapshotKey{path: "g"}, digest.FromBytes(data), data, false)
+		s.add(snapshotKey{path: "g"}, digest.FromBytes(data), data, nil)
 	}
 	if s.size > maxSnapshots {
 		t.Errorf("%d bytes are held", s.size)
@@ -104,7 +104,7 @@ func TestSnapshotsForget(t *testing.T) {
 // TestSnapshotsAgain forgets a state that the file had twice only with the second one.
 func TestSnapshotsAgain(t *testing.T) {
 	s := new(snapshots)
-	add := func(text string) { s.add(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)), []byte(text), false) }
+	add := func(text string) { s.add(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)), []byte(text), nil) }
 	known := func(text string) bool {
 		data, _, ok := s.get(snapshotKey{path: "f"}, digest.FromBytes([]byte(text)).String(), "")
 		return ok && string(data) == text

@@ -25,6 +25,11 @@ func (e *Engine) refuseStale(
 		}
 		return e.explain(p, now, ops, err)
 	}
+	if own {
+		return e.addFreshLines(p, rules.Refuse(hashline.Stale, "%s was changed by another edit of yours in or beside these "+
+			"lines, since it had this file_hash; nothing was written. To go on, look at the lines below, which are those of "+
+			"now, and make the edit for them, with the file_hash given here", rules.Show(p.Asked)), now, ops)
+	}
 	var where []string
 	var lines [][2]int
 	out := rules.Refuse(hashline.Stale, "")
@@ -62,11 +67,14 @@ func (e *Engine) refuseStale(
 		next = "look at the lines below, which are those of now, and make the edit for them, with the file_hash given here"
 	}
 	why := "has changed since it was read"
-	if own {
-		why = "was changed by another edit of yours since it was read so"
+	if len(where) > 0 {
+		why += "; nothing was written. Anchors: " + strings.Join(where, "; ")
+	} else { // none of the operations has any
+		next = strings.Replace(next, "the file_hash and the anchors", "the file_hash", 1)
+		why += "; nothing was written"
+		lines = [][2]int{{1, firstShown}}
 	}
-	out.Message = fmt.Sprintf("%s %s; nothing was written. Anchors: %s. To go on, %s", rules.Show(p.Asked), why,
-		strings.Join(where, "; "), next)
+	out.Message = fmt.Sprintf("%s %s. To go on, %s", rules.Show(p.Asked), why, next)
 	return e.addFacts(p, out, now, lines)
 }
 

@@ -65,7 +65,10 @@ func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*
 		return nil, rules.RefusalOf(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	e.reader.RememberOwn(p, hash, data)
+	if out.Created {
+		e.reader.Forget(p) // another file that had the name
+	}
+	e.reader.Remember(p, hash, data)
 	e.reader.NoteShown(hash)
 	out.Facts = factsOf(survey, hash)
 	return out, nil
@@ -116,6 +119,7 @@ func (e *Engine) rewriteFile(
 			rules.Show(in.Path))
 	}
 	lost, err := e.replace(ctx, p, now, data, nil)
+	e.reader.Remember(p, now.Hash, now.Data)
 	return append(lostForm(now.Data, data), lost...), err
 }
 
