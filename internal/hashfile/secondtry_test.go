@@ -164,7 +164,7 @@ var writeTries = []try{
 		func(arguments, []string) arguments {
 			return arguments{"source": "img.png", "destination": "old.png"}
 		}},
-	{"write_text_file", arguments{"path": "new", "content": "1:" + tagOf("x") + "|x\n2:cd|y\n"}, "echoed_tags", `text of lines only`, "",
+	{"write_text_file", arguments{"path": "new", "content": "31:" + tagOf("x") + "|x\n2:cd|y\n"}, "echoed_tags", `text of lines only`, "",
 		with("content", "x\ny\n")},
 	{"write_text_file", arguments{"path": "new", "content": []string{"a", "b"}}, "invalid", `with line feeds between`, "",
 		with("content", "a\nb")},

@@ -132,6 +132,40 @@ func TestKeptName(t *testing.T) {
 	}
 }
 
+// TestReplacedTwice: what somebody made of our file before it could be taken back has the name in the end, and what we
+// had displaced is kept. Nothing is removed but what is ours.
+func TestReplacedTwice(t *testing.T) {
+	x := newFileWorld(t)
+	writeFile(t, x.dir, "f", "old\n")
+	p := x.at("f")
+	old := x.read(p)
+	rename, exchanges := renameat2, 0
+	t.Cleanup(func() { renameat2 = rename })
+	renameat2 = func(a int, from string, b int, to string, flags uint) error {
+		switch exchanges++; exchanges {
+		case 1:
+			writeFile(t, x.dir, "f", "theirs\n")
+		case 2:
+			writeFile(t, x.dir, "g", "ours, and more of theirs\n")
+			if err := os.Rename(filepath.Join(x.dir, "g"), filepath.Join(x.dir, "f")); err != nil {
+				t.Error(err)
+			}
+		}
+		return rename(a, from, b, to, flags)
+	}
+	_, err := x.w.Replace(p, old, []byte("ours\n"))
+	x.holds("f=ours, and more of theirs\n")
+	left := x.left()
+	for name, text := range left {
+		if text != "theirs\n" || err == nil || !strings.Contains(err.Error(), filepath.Join(x.locks, name)) {
+			t.Errorf("%q is kept; %v", text, err)
+		}
+	}
+	if len(left) != 1 {
+		t.Errorf("%q", left)
+	}
+}
+
 // TestNotGivenBack: what somebody else wrote and cannot get its name back is kept, and the error says where.
 func TestNotGivenBack(t *testing.T) {
 	x := newFileWorld(t)

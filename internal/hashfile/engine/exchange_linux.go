@@ -72,16 +72,16 @@ func swap(temp, p *place.Place, mine *os.File, old Contents) error {
 		remove() // if that fails, the edit is made all the same, and the next server names what is left
 		return nil
 	}
-	return giveBack(temp, p, mine)
+	return giveBack(temp, p, mine, true)
 }
 
-// giveBack gives what was displaced as temp, which another process wrote, its name p again. Put is the file that was
-// put there. If the second exchange displaces another one, of a third process, that gets the name back in turn. Files
-// are compared while they are open: see draft. What cannot get its name back is kept as temp.
-func giveBack(temp, p *place.Place, put *os.File) error {
-	kept := func(err error) error {
-		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked),
-			rules.Show(rules.Cause(err).Error()))
+// giveBack gives what was displaced as temp, which another process wrote, its name p again. Put is the file that was put
+// there. If the second exchange displaces another one, which somebody wrote meanwhile and perhaps made of ours, that gets
+// the name back in turn, so that the newest has it in the end. Files are compared while they are open: see draft. Only
+// our own file is removed, which was put first; another one that has no name left is kept as temp.
+func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
+	kept := func(why string) error {
+		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked), why)
 	}
 	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|beneath.NoWait, 0)
 	if opened == nil {
@@ -94,16 +94,18 @@ func giveBack(temp, p *place.Place, put *os.File) error {
 		}
 	}
 	if err != nil {
-		return kept(err)
+		return kept(rules.Show(rules.Cause(err).Error()))
 	}
 	was, err := put.Stat()
 	now, err2 := temp.Parent().Lstat(temp.Name)
 	switch {
-	case err == nil && err2 == nil && os.SameFile(now, was):
+	case err == nil && err2 == nil && os.SameFile(now, was) && ours:
 		temp.Parent().Remove(temp.Name)
 		return errReplaced
+	case err == nil && err2 == nil && os.SameFile(now, was):
+		return kept("it was replaced again meanwhile")
 	case opened != nil: // it is not a readable file, so that nothing could be compared with it
-		return kept(opened)
+		return kept(rules.Show(rules.Cause(opened).Error()))
 	}
-	return giveBack(temp, p, theirs)
+	return giveBack(temp, p, theirs, false)
 }
