@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,8 +17,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
-// lockTime is how long a call waits for other calls that write the same file.
-const lockTime = 30 * time.Second
+// How long a call waits for other calls that write the same file, and for servers with other locks that write in the
+// same directory. The second only keeps these from working for nothing, and who holds such a lock may be anybody.
+const (
+	lockTime    = 30 * time.Second
+	dirLockTime = 2 * time.Second
+)
 
 // slotOf returns the name of the lock of a path.
 func slotOf(path string) string {
@@ -71,6 +76,7 @@ func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		}
 		held = append(held, u)
 	}
+	held = append(held, lockDirs(ctx, places))
 	for _, p := range places {
 		if err := p.CheckMakesNoRepository(); err != nil {
 			release()
@@ -78,6 +84,33 @@ func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 		}
 	}
 	return release, nil
+}
+
+// lockDirs locks the directories of places, as far as that is possible soon: servers with other directories of locks, as
+// in containers, do so too.
+func lockDirs(ctx context.Context, places []*place.Place) (unlock func()) {
+	ctx, cancel := context.WithTimeout(ctx, dirLockTime)
+	defer cancel()
+	dirs := map[string]*place.Place{}
+	for _, p := range places {
+		dirs[p.Directory()] = p
+	}
+	var held []*os.File
+	for _, path := range slices.Sorted(maps.Keys(dirs)) {
+		d, err := dirs[path].Parent().Open(".")
+		if err != nil {
+			continue
+		}
+		held = append(held, d) // closing it unlocks it
+		for !tryLock(d) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return func() {
+		for _, d := range held {
+			d.Close()
+		}
+	}
 }
 
 // lockProblem returns the refusal of a call that did not get a lock.

@@ -3,10 +3,14 @@
 package engine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
@@ -61,6 +65,50 @@ func TestMovedBeforeWriting(t *testing.T) {
 			if want := map[bool]int{false: 1, true: 2}[again]; found != want {
 				t.Errorf("%s: %d files, want %d", moved, found, want)
 			}
+		}
+	}
+}
+
+// TestOtherLocks: servers with different directories of locks, as in containers, lose no edit of one another.
+func TestOtherLocks(t *testing.T) {
+	const edits = 30
+	first := serve(t)
+	first.write("f", "begin\n")
+	var wg sync.WaitGroup
+	for who := range 3 {
+		locks := t.TempDir()
+		must(t, os.Chmod(locks, 0o700))
+		source, err := place.NewSource([]string{first.dir}, 0)
+		must(t, err)
+		sc := source.Configured()
+		t.Cleanup(func() { sc.Close(); source.Close() })
+		w := &world{New(Options{Locks: locks, MaxFile: 1 << 20, Anchors: hashline.Options{Width: 2}}), t, first.dir, sc}
+		wg.Go(func() {
+			for done := 0; done < edits; {
+				r, err := w.Read(t.Context(), w.sc, ReadRequest{Path: "f"})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = w.edit(EditRequest{Path: "f", FileHash: Abbreviate(r.Hash), Stale: Reject},
+					op("append", "", fmt.Sprintf("%d wrote %d", who, done)))
+				if err == nil {
+					done++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	lines := map[string]int{}
+	for line := range strings.Lines(first.content("f")) {
+		lines[line]++
+	}
+	if len(lines) != 3*edits+1 {
+		t.Errorf("%d of %d lines are there", len(lines), 3*edits+1)
+	}
+	for line, n := range lines {
+		if n > 1 {
+			t.Errorf("%d times %s", n, line)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -19,6 +20,12 @@ func countLinks(f *os.File) int {
 		}
 	}
 	return 1
+}
+
+// tryLock locks an open directory against others that lock it, and reports false if one of them holds it. Where it
+// cannot be locked it reports true: see lockDirs.
+func tryLock(d *os.File) bool {
+	return !errors.Is(syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 // isOurs reports whether a file belongs to the user, and nobody else may write it.
