@@ -53,6 +53,9 @@ func (s *Server) names() []string { return slices.Sorted(maps.Keys(s.offered)) }
 
 // refuseUnknown answers the call of a tool that is not there with the names of those that are.
 func (s *Server) refuseUnknown(name string) string {
+	if name == "" {
+		return "the call names no tool; the tools are " + strings.Join(s.names(), ", ")
+	}
 	return fmt.Sprintf("%s is none of the tools, which are %s", rules.Show(name), strings.Join(s.names(), ", "))
 }
 

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -53,20 +55,35 @@ func (c *clientRoots) noteChange() {
 func (c *clientRoots) close() { c.nameRoots(nil) }
 
 // nameRoots returns the roots of the paths, each as it was when it was first listed, and closes those that are not
-// listed any more.
+// listed any more. Paths are followed without the lock: a file system may take its time.
 func (c *clientRoots) nameRoots(paths []string) []*Named {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	listed, found := map[string]*Named{}, []*Named{}
+	fresh := map[string]*Named{}
+	for {
+		c.mu.Lock()
+		missing := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+			return c.names[path] != nil || fresh[path] != nil
+		})
+		if len(missing) == 0 {
+			defer c.mu.Unlock()
+			return c.setNames(paths, fresh)
+		}
+		c.mu.Unlock()
+		for _, path := range missing {
+			n := &Named{given: path}
+			n.agreed, n.through, _ = FollowPath(path)
+			fresh[path] = n
+		}
+	}
+}
+
+// setNames keeps the roots of the paths, with those that are new, and closes the others.
+func (c *clientRoots) setNames(paths []string, fresh map[string]*Named) (found []*Named) {
+	listed := map[string]*Named{}
 	for _, path := range paths {
 		if listed[path] != nil {
 			continue
 		}
-		n := c.names[path]
-		if n == nil {
-			n = &Named{given: path}
-			n.agreed, n.through, _ = FollowPath(path)
-		}
+		n := cmp.Or(c.names[path], fresh[path])
 		listed[path], found = n, append(found, n)
 	}
 	for path, n := range c.names {
@@ -78,24 +95,30 @@ func (c *clientRoots) nameRoots(paths []string) []*Named {
 	return found
 }
 
+// maxAsks is how often one call asks: a client may notify of a change whenever it is asked.
+const maxAsks = 3
+
 // list returns the client's roots. It asks the client, unless there is an answer that is valid for a call that begins
 // now: an answer to a request that another call sends meanwhile or, if the client notifies of changes, an answer to a
-// request after the last notification. The client has wait to answer each.
+// request after the last notification. A call waits for its client once.
 func (c *clientRoots) list(ctx context.Context, call *stdio.Call, wait time.Duration) listing {
 	c.mu.Lock()
 	came := c.asked
 	c.mu.Unlock()
-	for {
+	late := fmt.Errorf("it was asked with roots/list, and did not answer within %s", wait)
+	within, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for range maxAsks {
 		select {
 		case c.asking <- struct{}{}:
-		case <-ctx.Done():
-			return listing{err: ctx.Err()}
+		case <-within.Done():
+			return listing{err: cmp.Or(ctx.Err(), late)}
 		}
 		l, silent := c.valid(came, call.Roots.ListChanged)
 		if l == nil {
 			answered := c.ask(call)
 			if !silent {
-				c.await(ctx, answered, wait)
+				c.await(within, answered)
 			}
 			l, silent = c.valid(came, call.Roots.ListChanged)
 		}
@@ -105,10 +128,11 @@ func (c *clientRoots) list(ctx context.Context, call *stdio.Call, wait time.Dura
 			return *l
 		case ctx.Err() != nil:
 			return listing{err: ctx.Err()}
-		case silent:
-			return listing{err: fmt.Errorf("it was asked with roots/list, and did not answer within %s", wait)}
+		case silent || within.Err() != nil:
+			return listing{err: late}
 		}
 	}
+	return listing{err: errors.New("it notified of a change whenever it was asked with roots/list")}
 }
 
 // valid returns the newest answer, nil unless it is valid for a call that began when came requests had been sent, and
@@ -143,20 +167,17 @@ func (c *clientRoots) ask(call *stdio.Call) (answered <-chan struct{}) {
 	return done
 }
 
-// await waits for an answer, but not for ever.
-func (c *clientRoots) await(ctx context.Context, answered <-chan struct{}, wait time.Duration) {
+// await waits for an answer. A client that does not answer until ctx ends, and notifies of no change, is silent.
+func (c *clientRoots) await(ctx context.Context, answered <-chan struct{}) {
 	c.mu.Lock()
 	changes := c.changes
 	c.mu.Unlock()
-	late := time.NewTimer(wait)
-	defer late.Stop()
 	select {
 	case <-answered:
 	case <-ctx.Done():
-	case <-late.C:
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.silent = c.changes == changes
+		c.silent = c.changes == changes && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	}
 }
 

@@ -49,7 +49,11 @@ func (s *Scope) RefuseOutside(asked, path string) *rules.Refusal {
 	if len(s.Directories()) == 0 {
 		return s.RefuseAll()
 	}
-	r := rules.RefuseOutside(asked, s.Directories())
+	return s.tellCut(rules.RefuseOutside(asked, s.Directories()))
+}
+
+// tellCut adds to a refusal that the client listed more roots than count, if it did.
+func (s *Scope) tellCut(r *rules.Refusal) *rules.Refusal {
 	if s.cut {
 		r.Message += fmt.Sprintf("; of the client's roots only the first %d count", maxClientRoots)
 	}
@@ -57,7 +61,9 @@ func (s *Scope) RefuseOutside(asked, path string) *rules.Refusal {
 }
 
 // RefuseAll returns the refusal of every path, for a call that may use no directory.
-func (s *Scope) RefuseAll() *rules.Refusal {
+func (s *Scope) RefuseAll() *rules.Refusal { return s.tellCut(s.refuseAll()) }
+
+func (s *Scope) refuseAll() *rules.Refusal {
 	switch {
 	case s.narrow && len(s.within) == 0:
 		return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started with --root, but "+

@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// maxExact is the greatest integer up to which all clients keep ids that are numbers.
+// maxExact is the greatest integer up to which all clients tell ids that are numbers from one another.
 const maxExact = 1 << 53
 
 // request is one message of the client: a request, a notification, which has no id, or an answer.
@@ -33,6 +34,7 @@ type request struct {
 	ctx       context.Context // while it is at work and answered
 	cancel    context.CancelFunc
 	cancelled bool
+	answered  bool // its answer waits to be written
 }
 
 // fault is why a message is answered with an error.
@@ -102,7 +104,11 @@ func parse(data []byte) (*request, *fault) {
 		return m, invalid("there is no method, or it is no string")
 	}
 	m.method = method
-	return m, m.readParams(e["params"])
+	f := m.readParams(e["params"])
+	if f != nil && m.id == nil { // a notification is never answered
+		return nil, nil
+	}
+	return m, f
 }
 
 // parseID reads an id; ok is false if it is neither a string nor an integer that all clients keep.
@@ -114,7 +120,10 @@ func parseID(raw []byte) (key any, ok bool) {
 	case string:
 		return key, true
 	case float64:
-		return key, v == float64(int64(v)) && v <= maxExact && v >= -maxExact
+		if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			return key, n <= maxExact && n >= -maxExact // before it was rounded
+		}
+		return key, v == float64(int64(v)) && v < maxExact && v > -maxExact
 	}
 	return nil, false
 }
@@ -125,15 +134,12 @@ func (m *request) readParams(params []byte) *fault {
 		return nil
 	}
 	if params[0] != '{' {
-		if m.id == nil {
-			return nil // a notification is never answered
-		}
 		return wrong("they are no object")
 	}
 	found, twice := members(params)
 	for name, value := range found {
 		if len(twice) > 0 || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil {
-			return invalid("params hold a member twice, or one that readers take differently")
+			return invalid("params hold a member twice, or one that readers take differently or that is nested too deep")
 		}
 	}
 	m.params = found

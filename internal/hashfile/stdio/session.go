@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,8 +36,9 @@ type session struct {
 
 	answers     []answer // to be written, in their order
 	answersSize int
-	batchSize   int     // bytes of the answers of batches
-	answering   *answer // which is written
+	batchSize   int          // bytes of the answers of batches
+	answering   *answer      // which is written
+	written     atomic.Int64 // bytes of answers so far
 
 	asked     map[int]func(json.RawMessage, error) // what the client may still answer, by id
 	lastAsked int
@@ -88,6 +90,7 @@ func (s *session) run(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.atWork--
+	r.answered = true
 	s.changing = s.changing && !r.writes
 	switch {
 	case r.batch == nil && !r.cancelled:
@@ -156,7 +159,7 @@ func (s *session) push(a answer) {
 
 // writeAnswers writes to the end of the session.
 func (s *session) writeAnswers(out io.Writer) {
-	t := &textWriter{w: out}
+	t := &textWriter{w: &counter{out, &s.written}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -232,8 +235,52 @@ func (s *session) end(err error) {
 		done(nil, errGone)
 		delete(s.asked, id)
 	}
-	time.AfterFunc(Grace, s.interrupt)
+	time.AfterFunc(Grace, s.expire)
 	s.ease()
+}
+
+// expire cancels the calls that have no answer yet, once the input has ended and the time for them is over. Answers that
+// there are are written to their end, as long as the client reads.
+func (s *session) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting, s.waitingSize = nil, 0
+	for _, r := range s.calls {
+		if r.ctx != nil && !r.answered {
+			r.cancelled = true
+			r.cancel()
+		}
+	}
+	s.ease()
+	if !s.finished && s.changing {
+		s.finish() // what writes is waited for, and nothing else
+	}
+	time.AfterFunc(readTime, func() { s.watch(s.written.Load()) })
+}
+
+// watch ends the session if the client, which has closed its side and need not read, has read nothing since so many
+// bytes were written.
+func (s *session) watch(before int64) {
+	now := s.written.Load()
+	if now > before {
+		time.AfterFunc(readTime, func() { s.watch(now) })
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish()
+}
+
+// counter counts the bytes that are written.
+type counter struct {
+	io.Writer
+	sum *atomic.Int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.sum.Add(int64(n))
+	return n, err
 }
 
 // fail ends the session because the client cannot be written to. Once it has closed its side, it need not read either.

@@ -10,7 +10,8 @@
 // wrote. Reading calls run at the same time, up to a bound, and the others wait in order. A call that the client
 // cancels is not answered, and if it waited it never runs. A large answer is encoded while it is written.
 //
-// When the input ends, the calls that came before have Grace to end and be answered; then they are cancelled.
+// When the input ends, the calls that came before have Grace to end; then they are cancelled. Their answers are written
+// to the end, as long as the client reads them.
 package stdio
 
 import (
@@ -24,6 +25,7 @@ import (
 // Limits of a session.
 const (
 	Grace       = 600 * time.Millisecond // for calls at work when the input ends
+	readTime    = 2 * time.Second        // for the client to read some of an answer after that
 	unwind      = 200 * time.Millisecond // for calls to notice that they are cancelled
 	writeTime   = 5 * time.Second        // likewise for calls of tools that write, which are not left half done
 	maxCalls    = 16                     // calls that are at work, or whose answers wait to be written
