@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -149,6 +150,11 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 		switch {
 		case ok && fault == "":
 			*into = append(*into, g)
+			for _, other := range r.set.otherReadings(reading) {
+				if g, ok := NewGlob(other, true); ok {
+					*into = append(*into, g)
+				}
+			}
 			continue
 		case fault == "":
 			fault = "must be a path relative to the directory of the file, with sets in brackets that are closed and known"
@@ -161,8 +167,29 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 	return nil
 }
 
-// elsewhere matches a path that begins with a drive or with the scheme of a URI.
-var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`) })
+// permission matches a glob in the form of an agent's permissions, as Read(.env), its group 1.
+var permission = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+\((.*)\)$`) })
+
+// otherReadings returns what a glob may mean as well, to the one who wrote it: a path with the separators of Windows, with
+// a comment behind it, in the form of permissions, or from the root of the file system.
+func (s *Set) otherReadings(glob string) (all []string) {
+	if windows := strings.NewReplacer(`\*`, "/*", `\?`, "/?", `\[`, "/[", `\\`, "/").Replace(glob); windows != glob {
+		all = append(all, windows)
+	}
+	if before, _, ok := strings.Cut(glob, " #"); ok {
+		all = append(all, strings.TrimSpace(before))
+	}
+	if m := permission().FindStringSubmatch(glob); m != nil {
+		all = append(all, m[1])
+	}
+	if below, ok := strings.CutPrefix(glob, s.real+"/"); ok && s.real != "" {
+		all = append(all, "/"+below)
+	}
+	return all
+}
+
+// elsewhere matches a path that begins with a drive, with the scheme of a URI or with a variable.
+var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+/)`) })
 
 // faultOf returns why a glob is none, or most likely means something else than it says, and what to write instead.
 func faultOf(glob string, blanks bool) string {
@@ -171,25 +198,25 @@ func faultOf(glob string, blanks bool) string {
 		return "is empty"
 	case strings.ContainsFunc(glob, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }):
 		return "has a character that is not seen; write it in one line, without that character"
-	case strings.TrimSpace(glob) != glob: // which git drops
-		return "begins or ends with a blank; take that away"
+	case slices.ContainsFunc(strings.Split(glob, "/"), func(e string) bool { return strings.TrimSpace(e) != e }): // which git drops
+		return "has a name that begins or ends with a blank; take that away, and give each glob an item in a list"
 	case glob[0] == '!':
 		return "begins with !; rules cannot allow what others forbid"
 	case glob[0] == '~' || elsewhere().MatchString(glob):
-		return "must be a path relative to the directory of the file; write [~] or [:] for that very character"
+		return "must be a path relative to the directory of the file; write [~], [:] or [$] for that very character"
 	}
 	depth := 0
 	for i := 0; i < len(glob); i++ {
 		switch c := glob[i]; {
 		case c == '\\':
-			if i++; i == len(glob) || !strings.ContainsRune(`*?[]{}!#\,; `, rune(glob[i])) {
+			if i++; i == len(glob) || !strings.ContainsRune(`*?[]{}!#\,;| `, rune(glob[i])) {
 				return "has a backslash; write / between the names of a path"
 			}
 		case c == '{':
 			depth++
 		case c == '}':
 			depth--
-		case c == ';' || c == ',' && depth == 0:
+		case c == ';' || c == '|' || c == ',' && depth == 0:
 			return `has a "` + string(c) + `"; give each glob an item in a list, as [a, b], or write \` + string(c) +
 				" for that very character"
 		case c == ' ' && !blanks:

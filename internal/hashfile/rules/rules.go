@@ -60,6 +60,7 @@ type Set struct {
 	dir                         string // its directory, from the root; "." is the root
 	forbidden, readOnly, ignore []Glob
 	restricts                   bool        // there are rules
+	real                        string      // absolute path of its directory, if that is the root or lies above it
 	below                       string      // path from its directory to the root, if it lies above the root
 	above                       Sets        // in the set of the root: the rules of the directories above it
 	info                        fs.FileInfo // the file that holds the rules; nil if there is none
@@ -83,7 +84,8 @@ func Read(dir *os.Root, rel string) *Set {
 // ReadRoot reads the rules of an allowed directory with the absolute path real, and of all directories above it: a
 // user who allows a directory below an AGENTS.md does not thereby lift the rules of that file.
 func ReadRoot(dir *os.Root, real string) *Set {
-	s := Read(dir, ".")
+	s := &Set{dir: ".", file: rulesFile, real: filepath.ToSlash(real)}
+	s.read(openerIn(dir, rulesFile))
 	s.above = readAbove(real)
 	return s
 }
@@ -163,7 +165,7 @@ func readAbove(root string) (above Sets) {
 	for dir, file, below := root, "", ""; filepath.Dir(dir) != dir; {
 		below = path.Join(filepath.Base(dir), below)
 		dir, file = filepath.Dir(dir), path.Join("..", file)
-		s := &Set{file: path.Join(file, rulesFile), below: below}
+		s := &Set{file: path.Join(file, rulesFile), real: filepath.ToSlash(dir), below: below}
 		// The file is opened by its path, because the directory may be one that the process cannot open.
 		name := filepath.Join(dir, rulesFile)
 		s.read(opener{

@@ -21,6 +21,8 @@ func TestStrictValues(t *testing.T) {
 			"!local a": "in quotes", "!local [a]": "a list", "<<": "in quotes",
 			"{a: b}": "a mapping", "[{a: b}]": "a mapping", "[a: b]": "a mapping", "\n  a: b": "a mapping", "[[a]]": "a list",
 			"\n  - - a": "a list", "[a, &x b, *x]": "an alias", "*x": "YAML", "[*.pem]": "put globs in quotes", "''": "is empty", "['']": "is empty",
+			"['secrets/ .env']": "a name that begins or ends with a blank", "['a|b']": "give each glob an item", "['@(a|b)']": "give each glob",
+			"$HOME/.ssh": "[$]", "['a /b']": "blank",
 			"[' a']": "blank", "['a ']": "blank", "[\"a\\n\"]": "not seen", "[\"a\\tb\"]": "not seen", "[\"a\u00a0b\"]": "not seen",
 			"[\"a\\0\"]": "not seen", "[\"\\u202ea\"]": "not seen", "|\n  a\n  b": "not seen", "['!a']": "begins with !",
 			`secrets\keys`: "write /", `[C:\x]`: "relative", "C:/x": "relative", "'{C:,D:}/x'": "relative", "file:///x": "relative",
@@ -49,10 +51,13 @@ func TestPlainValues(t *testing.T) {
 		"!!str 1": "1", "'true'": "true", "['2026-11-28']": "2026-11-28", "['null']": "null", "[\"~x\"]": "", "['yes']": "yes",
 		"['a b/c']": "a b/c", "\n  - \"a b\" # c": "a b", `['a\,b']`: "a,b", `['a\;b']`: "a;b", `['\!a']`: "!a", `['a\*']`: "a*",
 		"['[~]a']": "~a", "['a[:]b']": "a:b", "/a": "a", "'*.{pem,key}'": "x.key", "['*.{pem,key}']": "x.pem", "a/": "a/x",
+		`['secrets\*']`: "secrets/x", `['secrets\\*']`: "secrets/x", `['a\\b']`: "a/b", "['.env # keys']": ".env", "['Track #1.md']": "Track #1.md",
+		"[Read(./secrets/**)]": "secrets/x", "['(a)/b']": "(a)/b", "[copy(1)]": "copy(1)", "[/home/me/p/secrets]": "secrets",
+		"[$id.tsx]": "$id.tsx", `['a\|b']`: "a|b", "/home/me/p/a": "home/me/p/a",
 		"!!seq [a]": "a", "[a/*/b]": "a/x/b", "'**'": "x",
 	} {
 		text := fmt.Sprintf("---\nforbidden: %s\nother: 1\n---\n", value)
-		s := &Set{dir: "."}
+		s := &Set{dir: ".", real: "/home/me/p"}
 		if err := s.parse(text); path == "" != (err != nil) || err == nil && !s.forbids(path) {
 			t.Errorf("%q: %v, %s", text, err, path)
 		}
