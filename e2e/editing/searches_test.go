@@ -359,7 +359,7 @@ type anAnswer struct {
 var (
 	answerLine = regexp.MustCompile(`^([> ]?)([0-9]+):[0-9a-f]+\|(.*)$`)
 	answerSum  = regexp.MustCompile(`^\[(\d+) hits? in (\d+) files?; (\d+) files? searched(?:; ` +
-		`(\d+) of the hits are shown, and not (.*))?\]$`)
+		`the first (\d+) shown; not shown: (.*))?\]$`)
 	answerRest = regexp.MustCompile(`^(\d+) in (.+)$`)
 	answerMore = regexp.MustCompile(`^(\d+) in (\d+) other files?$`)
 	answerPass = regexp.MustCompile(`^\[not searched: ([^:\]]+): (.*?)(?: and (\d+) more)?\]$`)

@@ -117,7 +117,7 @@ func writeHits(text *strings.Builder, found *engine.Found, marked bool) {
 	fmt.Fprintf(text, "[%s in %s; %s searched", count(hits, "hit"), count(len(found.Files), "file"),
 		count(found.Searched, "file"))
 	if len(rest) > 0 {
-		fmt.Fprintf(text, "; %d of the hits are shown, and not", shown)
+		fmt.Fprintf(text, "; the first %d shown; not shown:", shown)
 		writeUnshown(text, rest)
 	}
 	text.WriteString("]\n")

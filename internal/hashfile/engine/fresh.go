@@ -63,21 +63,28 @@ func (e *Engine) addFacts(
 	return out
 }
 
-// tagLines returns the tagged lines of ranges, each line once and in order, up to the bounds of an answer.
+// tagLines returns the tagged lines of ranges, each line once and in order. What is above the bounds of an answer is cut
+// or left out, and said.
 func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
-	wanted := map[int]bool{}
+	wanted, next := map[int]bool{}, 0
 	for _, r := range ranges {
-		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && len(wanted) < maxFresh; n++ {
-			wanted[n] = true
+		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && next == 0; n++ {
+			if wanted[n] = true; len(wanted) > maxFresh {
+				next = n
+			}
 		}
 	}
 	lines, size := []string{}, 0
 	for _, n := range slices.Sorted(maps.Keys(wanted)) {
-		line := string(f.AppendLines(nil, n, n, e.o.Anchors.Width))
-		if size += len(line); size > freshBytes {
-			break
+		line, tag := f.Line(n), hashline.Anchor(n, f.Line(n), e.o.Anchors.Width)+"|"
+		text := tag + string(line)
+		if size+len(text) > freshBytes {
+			text = string(appendCut([]byte(tag), line, 0))
 		}
-		lines = append(lines, strings.TrimSuffix(line, "\n"))
+		if size += len(text); n == next || size > freshBytes {
+			return append(lines, fmt.Sprintf("[there are more; read from line %d]", n))
+		}
+		lines = append(lines, text)
 	}
 	return lines
 }

@@ -19,7 +19,7 @@ func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
 	if err != nil {
 		return g
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) { // which git drops as well
 		line = strings.TrimRight(line, "\r\n")
 		if !strings.HasSuffix(line, `\ `) {
 			line = strings.TrimRight(line, " ")

@@ -146,7 +146,7 @@ func TestGitIgnore(t *testing.T) {
 		return open(t, at)
 	}
 	files := []GitIgnore{
-		ReadGitIgnore(write(base, "# c\n*.log\r\n/out/\nx \n\\!y\n[bad\n"), "."),
+		ReadGitIgnore(write(base, "\ufeff*.log\r\n/out/\nx \n\\!y\n[bad\n"), "."),
 		ReadGitIgnore(write(filepath.Join(base, "sub"), "!keep.log\n"), "sub"),
 	}
 	for path, want := range map[string]bool{"a.log": true, "sub/a.log": true, "sub/keep.log": false, "x": true, "!y": true,
