@@ -120,14 +120,7 @@ func TestMounted(t *testing.T) {
 					t.Errorf("%q, %v", lost, err)
 				}
 				x.holds("f=longer\n")
-				p = x.at("f")
-				old := x.read(p)
-				writeFile(t, x.dir, "f", "theirs\n")
-				if _, err := x.w.Replace(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) {
-					t.Error(err)
-				}
-				x.holds("f=theirs\n")
-				x.tidy()
+				x.keepsTheirs()
 			})
 		}
 	}

@@ -134,11 +134,17 @@ func TestReplace(t *testing.T) {
 		}
 		x.holds("f=" + text)
 	}
+	x.keepsTheirs()
+}
+
+// keepsTheirs tries to replace f, which somebody else has written since it was read.
+func (x *fileWorld) keepsTheirs() {
+	x.t.Helper()
 	p := x.at("f")
 	old := x.read(p)
-	writeFile(t, x.dir, "f", "theirs\n")
+	writeFile(x.t, x.dir, "f", "theirs\n")
 	if _, err := x.w.Replace(p, old, []byte("ours\n")); !errors.Is(err, errReplaced) {
-		t.Error(err)
+		x.t.Error(err)
 	}
 	x.holds("f=theirs\n")
 	x.tidy()

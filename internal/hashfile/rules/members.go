@@ -189,7 +189,7 @@ func (s *Set) otherReadings(glob string) (all []string) {
 }
 
 // elsewhere matches a path that begins with a drive, with the scheme of a URI or with a variable.
-var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+/)`) })
+var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+(?:/|$))`) })
 
 // faultOf returns why a glob is none, or most likely means something else than it says, and what to write instead.
 func faultOf(glob string, blanks bool) string {

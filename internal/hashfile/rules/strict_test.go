@@ -22,7 +22,7 @@ func TestStrictValues(t *testing.T) {
 			"{a: b}": "a mapping", "[{a: b}]": "a mapping", "[a: b]": "a mapping", "\n  a: b": "a mapping", "[[a]]": "a list",
 			"\n  - - a": "a list", "[a, &x b, *x]": "an alias", "*x": "YAML", "[*.pem]": "put globs in quotes", "''": "is empty", "['']": "is empty",
 			"['secrets/ .env']": "a name that begins or ends with a blank", "['a|b']": "give each glob an item", "['@(a|b)']": "give each glob",
-			"$HOME/.ssh": "[$]", "['a /b']": "blank",
+			"$HOME/.ssh": "[$]", "[$HOME]": "[$]", "['a /b']": "blank",
 			"[' a']": "blank", "['a ']": "blank", "[\"a\\n\"]": "not seen", "[\"a\\tb\"]": "not seen", "[\"a\u00a0b\"]": "not seen",
 			"[\"a\\0\"]": "not seen", "[\"\\u202ea\"]": "not seen", "|\n  a\n  b": "not seen", "['!a']": "begins with !",
 			`secrets\keys`: "write /", `[C:\x]`: "relative", "C:/x": "relative", "'{C:,D:}/x'": "relative", "file:///x": "relative",
