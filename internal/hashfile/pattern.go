@@ -3,6 +3,7 @@ package hashfile
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -136,6 +137,10 @@ func explainNoFiles(in searchArguments) string {
 	all := strings.Join(in.Glob, ",")
 	text := "no file here matches the glob " + rules.Show(all)
 	switch {
+	case slices.Contains(rules.Elements(strings.ReplaceAll(all, ",", "/")), ".git"):
+		text += "; of .git nothing is searched, unless it is the path"
+	case strings.Contains(all, "["):
+		text += `; brackets are a set of characters, and a name that has some is written \[name]`
 	case strings.Contains(all, `\`):
 		text += `; names have / between them, and \ takes the meaning from the character behind it`
 	case !strings.ContainsAny(all, "*?[{,!") && !strings.HasSuffix(all, "/"):
@@ -150,7 +155,7 @@ func explainNoFiles(in searchArguments) string {
 func explainNoHits(in searchArguments) []string {
 	pattern := in.Pattern
 	switch {
-	case strings.Contains(pattern, "\n"):
+	case strings.Contains(pattern, "\n"), strings.Contains(strings.ReplaceAll(pattern, `\\`, ""), `\n`):
 		return []string{"the pattern holds a line feed, and each line is searched by itself"}
 	case len(pattern) > 2 && pattern[0] == '/' && pattern[len(pattern)-1] == '/':
 		return []string{"the slashes around the pattern were looked for, too; leave them out"}

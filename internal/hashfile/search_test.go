@@ -58,6 +58,37 @@ func TestSearchGlobs(t *testing.T) {
 	}
 }
 
+// TestSearchNames: names that a glob or a pattern does not mean, though it looks so, and what is said of them.
+func TestSearchNames(t *testing.T) {
+	top := dir(t)
+	for _, name := range []string{".git", "app/[id]", "app/made", "app/sub"} {
+		must(t, os.MkdirAll(filepath.Join(top, name), 0o700))
+	}
+	for _, name := range []string{".git/HEAD", "app/[id]/page.ts", "app/made/a.log", "app/sub/b.log", "app/caf\u0065\u0301.md"} {
+		write(t, top, name, "one\ntwo\n")
+	}
+	write(t, top, ".gitignore", "/app/made\n*.log\n")
+	write(t, top, "app/.gitignore", "!b.log\n")
+	p := serve(t, filepath.Join(top, "app"))
+	for _, x := range []struct {
+		args arguments
+		want string
+	}{
+		{arguments{"glob": "[id]/**"}, `brackets are a set of characters, and a name that has some is written \[name]`},
+		{arguments{"glob": `\[id]/**`}, "[id]/page.ts\n[1 file]"},
+		{arguments{"glob": "*.ts,.git/**"}, "page.ts\n[1 file]"},
+		{arguments{"glob": ".git/**"}, "of .git nothing is searched, unless it is the path"},
+		{arguments{"glob": "caf\u00e9.*"}, "[1 file]"},
+		{arguments{"glob": "*.log"}, "sub/b.log\n[1 file]\n[not searched: ignored by .gitignore: made/]\n"},
+		{arguments{"pattern": `one\ntwo`}, "[the pattern holds a line feed"},
+		{arguments{"pattern": `one\\ntwo`}, "[0 hits in 0 files; 4 files searched]\n[not searched"},
+	} {
+		if r := p.call("search_files", x.args).ok(); !strings.Contains(r.Text, x.want) {
+			t.Errorf("%v: %s, want %s", x.args, r.Text, x.want)
+		}
+	}
+}
+
 // TestSearchAnswer: whatever the files hold, an answer has at most 64,000 bytes, and all hits are counted.
 func TestSearchAnswer(t *testing.T) {
 	d := dir(t)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -66,7 +67,11 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		}
 	}
 	if err := e.writer.Move(from, to); err != nil {
-		return rules.RefusalOf(destination, err)
+		asked := destination
+		if errors.Is(err, fs.ErrPermission) { // the system does not say at which end
+			asked = "moving " + source + " to " + destination
+		}
+		return rules.RefusalOf(asked, err)
 	}
 	e.reader.Forget(from)
 	e.reader.Forget(to)

@@ -76,7 +76,7 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	if err != nil {
 		return nil, nil, rules.RefusalOf(p.Asked, err)
 	}
-	return dir, append(slices.Clone(p.Rules), rules.Read(dir, p.Rel)), nil
+	return dir, p.Rules.Enter(dir, p.Rel), nil
 }
 
 // readable says how a file is read.
@@ -197,7 +197,7 @@ func (t *treeWalk) descend(dir *os.Root, rel string, sets rules.Sets, git []rule
 	if depth > maxDepth {
 		return t.fail(rel, rules.Refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
 	}
-	sets = append(slices.Clone(sets), rules.Read(sub, rel))
+	sets = sets.Enter(sub, rel)
 	entries, err := t.read(sub, rel, sets)
 	if err != nil {
 		return t.fail(rel, err)
@@ -217,10 +217,11 @@ func (t *treeWalk) fail(rel string, err error) error {
 	return nil
 }
 
-// gitIgnores returns the .gitignore files of the directories above a place.
-func (p *Place) gitIgnores() (found []rules.GitIgnore) {
+// gitIgnores returns the .gitignore files of the directories above a place, those above its root included.
+func (p *Place) gitIgnores() []rules.GitIgnore {
+	found := rules.GitIgnoresAbove(p.Root.Path)
 	if p.Rel == "." {
-		return nil
+		return found
 	}
 	rel := "."
 	for i, name := range strings.Split(p.Rel, "/") {

@@ -172,10 +172,10 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 // enter reads the rules of the directory that was just opened.
 func (w *walk) enter() {
 	if len(w.Rules) == 0 {
-		w.Rules = rules.Sets{rules.ReadRoot(w.Parent(), w.Root.Path)}
+		w.Rules = rules.ReadRoot(w.Parent(), w.Root.Path)
 		return
 	}
-	w.Rules = append(w.Rules, rules.Read(w.Parent(), path.Join(w.names...)))
+	w.Rules = w.Rules.Enter(w.Parent(), path.Join(w.names...))
 }
 
 // checkAllowed fails if rules forbid the path so far, or if it leads to none of the client's roots.

@@ -78,6 +78,10 @@ func TestRuleForms(t *testing.T) {
 		{"---\n<<: *base\n---\n", "", "line 2: << "},
 		{"---\nb: &b {x: y}\n<<: *b\n---\n", "", "line 3: << "},
 		{"---\n{forbidden: x}\n---\n", "x", ""},
+		{"---\nforbidden files: [x]\n---\n", "", `line 2: forbidden files is not understood`},
+		{"---\nRead only: [x]\n---\n", "", `line 2: Read only is not understood`},
+		{"---\nreadonly for all: x\n---\n", "", "not understood"},
+		{"---\nforbidden things that we speak of: x\n---\n", "", ""},
 	} {
 		r := &Set{dir: "."}
 		err := r.parse(x.text)

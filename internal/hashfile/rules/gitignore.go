@@ -1,23 +1,52 @@
 package rules
 
 import (
+	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // GitIgnore holds the globs of one .gitignore file.
 type GitIgnore struct {
 	dir   string // its directory, from the root
+	below string // path from its directory to the root, if it lies above the root
 	globs []Glob
 }
 
 // ReadGitIgnore reads the .gitignore of an open directory, rel from the root. A file that cannot be read ignores
 // nothing.
 func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
-	g := GitIgnore{dir: rel}
-	text, _, err := readSmall(openerIn(dir, ".gitignore"))
+	return GitIgnore{dir: rel, globs: readIgnored(openerIn(dir, ".gitignore"))}
+}
+
+// GitIgnoresAbove reads the .gitignore files of the directories above a root with this absolute path, outermost first,
+// up to the top of the work tree in which the root lies; none if it lies in none or is the top of one.
+func GitIgnoresAbove(root string) (found []GitIgnore) {
+	if !InWorkTree(root) {
+		return nil
+	}
+	for dir, below := root, ""; !isTop(dir); {
+		below = path.Join(filepath.Base(dir), below)
+		dir = filepath.Dir(dir)
+		found = append(found, GitIgnore{dir: ".", below: below, globs: readIgnored(openerAt(filepath.Join(dir, ".gitignore")))})
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// isTop reports whether the directory of an absolute path is the top of a work tree.
+func isTop(dir string) bool {
+	return IsWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) })
+}
+
+// readIgnored reads the globs of a .gitignore file.
+func readIgnored(file opener) (globs []Glob) {
+	text, _, err := readSmall(file)
 	if err != nil {
-		return g
+		return nil
 	}
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) { // which git drops as well
 		line = strings.TrimRight(line, "\r\n")
@@ -30,10 +59,10 @@ func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
 		line, negated := strings.CutPrefix(line, "!")
 		if p, ok := NewGlob(line, false); ok {
 			p.negated = negated
-			g.globs = append(g.globs, p)
+			globs = append(globs, p)
 		}
 	}
-	return g
+	return globs
 }
 
 // GitIgnored reports whether the files of the directories above a path, outermost first, ignore it. The last glob that
@@ -41,7 +70,7 @@ func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
 func GitIgnored(files []GitIgnore, rel string, dir bool) bool {
 	ignored := false
 	for _, f := range files {
-		local := rel
+		local := path.Join(f.below, rel)
 		if f.dir != "." {
 			local = strings.TrimPrefix(rel, f.dir+"/")
 		}

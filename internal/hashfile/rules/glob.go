@@ -71,9 +71,16 @@ func NewGlobs(pattern string) (all Globs, ok bool) {
 	return all, true
 }
 
-// Matches reports whether one of the patterns matches the path rel; dir says whether that is a directory.
+// Matches reports whether one of the patterns matches the path rel; dir says whether that is a directory. File names that
+// came from macOS are decomposed, and few callers can write them so: they match as well if they do when composed.
 func (all Globs) Matches(rel string, dir bool) bool {
-	return slices.ContainsFunc(all, func(g Glob) bool { return g.Matches(rel, dir) })
+	composed := rel
+	if !spelling.IsASCII(rel) {
+		composed = norm.NFC.String(rel)
+	}
+	return slices.ContainsFunc(all, func(g Glob) bool {
+		return g.Matches(rel, dir) || composed != rel && g.Matches(composed, dir)
+	})
 }
 
 // Matches reports whether the pattern matches the path rel; dir says whether that is a directory.

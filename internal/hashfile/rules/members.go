@@ -76,7 +76,7 @@ func isSuspect(key *yaml.Node) bool {
 }
 
 // resembles reports whether a key differs from one of the three names in two letters at most, or continues one of
-// them, as forbidden_paths does, or merges what may hold one of them.
+// them in three words at most, as forbidden_paths and "read only files" do, or merges what may hold one of them.
 func resembles(key string) bool {
 	if key == "<<" {
 		return true
@@ -87,7 +87,7 @@ func resembles(key string) bool {
 			return true
 		}
 	}
-	return !strings.Contains(key, " ") && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
+	return len(strings.Fields(key)) <= 3 && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
 }
 
 // isNear reports whether a becomes b by inserting, removing or changing n letters at most.
@@ -134,8 +134,8 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 	case other:
 		return r.errorf(n.Line, "%s holds %s, which is not understood; write a list of globs, in quotes", name, kind)
 	case n.ShortTag() != "!!str" || n.Style == 0 && oldWord().MatchString(n.Value):
-		return r.errorf(n.Line, "%s holds %s, which YAML does not take for text; put it in quotes if it is a name", name,
-			Show(n.Value))
+		return r.errorf(n.Line, `%s holds %s, which YAML does not take for text; put it in quotes if it is a name, and write `+
+			`["**"] for all`, name, Show(n.Value))
 	}
 	readings, err := expandBraces(n.Value)
 	if err != nil {
@@ -170,9 +170,13 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 // permission matches a glob in the form of an agent's permissions, as Read(.env), its group 1.
 var permission = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+\((.*)\)$`) })
 
-// otherReadings returns what a glob may mean as well, to the one who wrote it: a path with the separators of Windows, with
-// a comment behind it, in the form of permissions, or from the root of the file system.
+// otherReadings returns what a glob may mean as well, to the one who wrote it: names with brackets, as frameworks have
+// them for parts of a URL, a path with the separators of Windows, with a comment behind it, in the form of permissions, or
+// from the root of the file system.
 func (s *Set) otherReadings(glob string) (all []string) {
+	if strings.Contains(glob, "[") {
+		all = append(all, strings.NewReplacer("[", `\[`, "]", `\]`).Replace(glob))
+	}
 	if windows := strings.NewReplacer(`\*`, "/*", `\?`, "/?", `\[`, "/[", `\\`, "/").Replace(glob); windows != glob {
 		all = append(all, windows)
 	}

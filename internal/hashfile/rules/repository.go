@@ -51,7 +51,7 @@ func IsWorkTree(stat func(name string) (fs.FileInfo, error)) bool {
 // InWorkTree reports whether an absolute path lies in the work tree of a repository.
 func InWorkTree(path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if IsWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) }) {
+		if isTop(dir) {
 			return true
 		}
 		if dir == filepath.Dir(dir) {

@@ -42,6 +42,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
@@ -60,7 +61,7 @@ type Set struct {
 	dir                         string // its directory, from the root; "." is the root
 	forbidden, readOnly, ignore []Glob
 	restricts                   bool        // there are rules
-	real                        string      // absolute path of its directory, if that is the root or lies above it
+	real                        string      // absolute path of its directory
 	below                       string      // path from its directory to the root, if it lies above the root
 	above                       Sets        // in the set of the root: the rules of the directories above it
 	info                        fs.FileInfo // the file that holds the rules; nil if there is none
@@ -71,23 +72,20 @@ type Set struct {
 // Sets holds the rules that apply in a directory: the sets of all directories from the root down to it.
 type Sets []*Set
 
-// Read reads the rules of an open directory. Rel is the directory's path from the root; "" and "." are the root.
-func Read(dir *os.Root, rel string) *Set {
-	if rel == "" {
-		rel = "."
-	}
-	s := &Set{dir: rel, file: path.Join(rel, rulesFile)}
-	s.read(openerIn(dir, rulesFile))
-	return s
-}
-
-// ReadRoot reads the rules of an allowed directory with the absolute path real, and of all directories above it: a
+// ReadRoot returns the rules of an allowed directory with the absolute path real, and of all directories above it: a
 // user who allows a directory below an AGENTS.md does not thereby lift the rules of that file.
-func ReadRoot(dir *os.Root, real string) *Set {
+func ReadRoot(dir *os.Root, real string) Sets {
 	s := &Set{dir: ".", file: rulesFile, real: filepath.ToSlash(real)}
 	s.read(openerIn(dir, rulesFile))
 	s.above = readAbove(real)
-	return s
+	return Sets{s}
+}
+
+// Enter returns the rules that apply in an open directory, rel from the root, whose parent has the rules s.
+func (s Sets) Enter(dir *os.Root, rel string) Sets {
+	below := &Set{dir: rel, file: path.Join(rel, rulesFile), real: path.Join(s[0].real, rel)}
+	below.read(openerIn(dir, rulesFile))
+	return append(slices.Clone(s), below)
 }
 
 // Forbids reports whether a rule forbids the path rel, from the root. File is the AGENTS.md that does, with the reason
@@ -167,11 +165,7 @@ func readAbove(root string) (above Sets) {
 		dir, file = filepath.Dir(dir), path.Join("..", file)
 		s := &Set{file: path.Join(file, rulesFile), real: filepath.ToSlash(dir), below: below}
 		// The file is opened by its path, because the directory may be one that the process cannot open.
-		name := filepath.Join(dir, rulesFile)
-		s.read(opener{
-			look: func() (fs.FileInfo, error) { return os.Lstat(name) },
-			open: func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
-		})
+		s.read(openerAt(filepath.Join(dir, rulesFile)))
 		if s.restricts {
 			above = append(above, s)
 		}
@@ -207,6 +201,14 @@ func openerIn(dir *os.Root, name string) opener {
 	return opener{
 		look: func() (fs.FileInfo, error) { return dir.Lstat(name) },
 		open: func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
+	}
+}
+
+// openerAt returns the opener of an absolute path.
+func openerAt(name string) opener {
+	return opener{
+		look: func() (fs.FileInfo, error) { return os.Lstat(name) },
+		open: func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
 	}
 }
 

@@ -34,11 +34,11 @@ func TestSets(t *testing.T) {
 	base := t.TempDir()
 	rulesIn(t, base, "---\nforbidden: [root/no]\n---\n")
 	root := rulesIn(t, filepath.Join(base, "root"), "---\nforbidden: \"*.pem\"\nread_only: fixed/\nignore: made\n---\n")
-	sub := rulesIn(t, filepath.Join(root, "sub"), "---\nforbidden: [own]\n---\n")
-	sets := Sets{ReadRoot(open(t, root), root), Read(open(t, sub), "sub")}
+	sub := rulesIn(t, filepath.Join(root, "sub"), "---\nforbidden: [own, "+filepath.ToSlash(root)+"/sub/abs/**]\n---\n")
+	sets := ReadRoot(open(t, root), root).Enter(open(t, sub), "sub")
 	for path, want := range map[string]string{
 		"no": "../AGENTS.md", "no/x": "../AGENTS.md", "a.pem": "AGENTS.md", "sub/A.PEM/x": "AGENTS.md",
-		"sub/own": "sub/AGENTS.md", "sub/x/own": "sub/AGENTS.md", "own": "", "yes": "", "sub/no": "", ".": "",
+		"sub/own": "sub/AGENTS.md", "sub/abs/x": "sub/AGENTS.md", "sub/x/own": "sub/AGENTS.md", "own": "", "yes": "", "sub/no": "", ".": "",
 	} {
 		if file, ok := sets.Forbids(path); file != want || ok != (want != "") {
 			t.Errorf("%s is forbidden by %q, want %q", path, file, want)
@@ -61,9 +61,6 @@ func TestSets(t *testing.T) {
 		if sets.Ignores(path) != want {
 			t.Errorf("%s is ignored: %v", path, !want)
 		}
-	}
-	if s := Read(open(t, filepath.Join(base)), ""); s.dir != "." || s.file != rulesFile {
-		t.Errorf("%q %q", s.dir, s.file)
 	}
 }
 
@@ -96,7 +93,7 @@ func TestUnreadableRules(t *testing.T) {
 			}
 			for at, want := range map[string]string{"a": "AGENTS.md (", "a/b": "../AGENTS.md (", "a/b/root": "../../AGENTS.md ("} {
 				at = filepath.Join(base, at)
-				file, ok := Sets{ReadRoot(open(t, at), at)}.Forbids("x")
+				file, ok := ReadRoot(open(t, at), at).Forbids("x")
 				if !ok || !strings.HasPrefix(file, want) || !strings.Contains(file, c.says) {
 					t.Errorf("%s: %q %v", at, file, ok)
 				}
@@ -108,10 +105,10 @@ func TestUnreadableRules(t *testing.T) {
 // TestRootOfFileSystem: nothing is above it, and from a directory below it the way up has an end.
 func TestRootOfFileSystem(t *testing.T) {
 	top := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
-	if above := ReadRoot(open(t, top), top).above; len(above) != 0 {
+	if above := ReadRoot(open(t, top), top)[0].above; len(above) != 0 {
 		t.Errorf("%d", len(above))
 	}
-	if file, ok := (Sets{ReadRoot(open(t, top), top)}).Forbids("none"); ok {
+	if file, ok := ReadRoot(open(t, top), top).Forbids("none"); ok {
 		t.Error(file)
 	}
 }

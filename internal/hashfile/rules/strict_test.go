@@ -15,7 +15,7 @@ func TestStrictValues(t *testing.T) {
 			".env, secrets/**": "give each glob an item", ".env,secrets": "give each glob an item", "'a,b'": "give each glob an item",
 			".env; secrets": "give each glob an item", "['a;b']": "give each glob an item", ".env secrets/**": "give each glob an item",
 			"'my file'": "in quotes", "\n  - .env secrets/**": "in quotes", "[a b]": "in quotes",
-			"true": "in quotes", "[true]": "in quotes", "False": "in quotes", "yes": "in quotes", "[Off]": "in quotes",
+			"true": `["**"] for all`, "[true]": "in quotes", "False": "in quotes", "yes": "in quotes", "[Off]": "in quotes",
 			"1": "in quotes", "[0x1f]": "in quotes", "1.5": "in quotes", "null": "in quotes", "~": "in quotes", "[~]": "in quotes",
 			"[a, ]": "", "[a, , b]": "YAML", "2026-11-28": "in quotes", "[2026-11-28]": "in quotes", "!!binary YQ==": "in quotes",
 			"!local a": "in quotes", "!local [a]": "a list", "<<": "in quotes",
@@ -53,6 +53,7 @@ func TestPlainValues(t *testing.T) {
 		"['[~]a']": "~a", "['a[:]b']": "a:b", "/a": "a", "'*.{pem,key}'": "x.key", "['*.{pem,key}']": "x.pem", "a/": "a/x",
 		`['secrets\*']`: "secrets/x", `['secrets\\*']`: "secrets/x", `['a\\b']`: "a/b", "['.env # keys']": ".env", "['Track #1.md']": "Track #1.md",
 		"[Read(./secrets/**)]": "secrets/x", "['(a)/b']": "(a)/b", "[copy(1)]": "copy(1)", "[/home/me/p/secrets]": "secrets",
+		"['app/[id]/**']": "app/[id]/x", "['app/[...all]']": "app/[...all]", "['[ab]']": "b",
 		"[$id.tsx]": "$id.tsx", `['a\|b']`: "a|b", "/home/me/p/a": "home/me/p/a",
 		"!!seq [a]": "a", "[a/*/b]": "a/x/b", "'**'": "x",
 	} {
