@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/jsscan/syntax"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -143,7 +142,7 @@ func (l *lexer) accountsArgument(at int) bool {
 
 // isTarget reports whether the list has the literal that stands from at to end.
 func (l *lexer) isTarget(at, end int) bool {
-	text, ok := syntax.Unescape(string(l.code[at+1 : end-1]))
+	text, ok := unescape(string(l.code[at+1 : end-1]))
 	return ok && l.targets[text]
 }
 

@@ -99,6 +99,15 @@ func TestEvasionCorpus(t *testing.T) {
 	}
 }
 
+// What ordinary scripts do by a way that is not followed is a warning, once a file.
+func TestComputedCorpus(t *testing.T) {
+	for name, code := range scripts(t, "computed") {
+		if found := importEvidence(t, name, code); len(found) != 1 || !strings.Contains(found[0], "is known only when it runs") {
+			t.Errorf("%s: %s", name, strings.Join(found, "; "))
+		}
+	}
+}
+
 // In an ordinary script nothing is found but ordinary imports.
 func TestBenignCorpus(t *testing.T) {
 	all := scripts(t, "benign")

@@ -1,8 +1,15 @@
 package jsscan
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/world"
+	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // Ways to import that a scanner may lose sight of, and what looks like them.
@@ -14,26 +21,26 @@ func TestEvasions(t *testing.T) {
 		`((...a) => a[0]('axios'))(require)`:                          "require:~",
 		`(function (...a) { a[0]('axios') })(require)`:                "require:~",
 		`(function (...[r]) { r('axios') })(require)`:                 "require:~",
-		`(function () { this('axios') }).call(require)`:               "require:axios",
+		`(function () { this('axios') }).call(require)`:               "require:~",
 		`(function f(r) { f.arguments[0]('axios') })(require)`:        "require:~",
 		`(function (r) { (() => arguments[0]('axios'))() })(require)`: "require:~",
 		`(function (r) { if (x) { y = arguments } })(require)`:        "require:~",
 		`(([r]) => r('axios'))(require)`:                              "require:~", `(() => 1)(require)`: "require:~",
 		// Words that are put together, in code that holds none of them.
 		`(() => 1)['const' + 'ructor']('return pro' + 'cess')()`:                                        "import():~",
-		`[]['filter']['cons' + 'tructor']('return pro' + 'cess')()['getBuiltin' + 'Mod' + 'ule']('fs')`: "builtin module:fs import():~",
+		`[]['filter']['cons' + 'tructor']('return pro' + 'cess')()['getBuiltin' + 'Mod' + 'ule']('fs')`: "import():~",
 		"x = 1 <!-- y\n(() => 1)['const' + 'ructor']('return pro' + 'cess')()":                          "!", "<p>a text <!-- of another language -->": "",
 		// One that it does not.
 		`(function (r) { r('axios') })(require)`:                                    "require:axios",
-		`(function (r) { function g() { arguments[0]('b') } r('axios') })(require)`: "require:axios",
+		`(function (r) { function g() { arguments[0]('b') } r('axios') })(require)`: "require:~",
 		`(function (a, r) { r('axios') })(1, require)`:                              "require:axios",
-		`(function (r) { r('axios') }).call(this, require)`:                         "require:axios",
+		`(function (r) { r('axios') }).call(this, require)`:                         "require:~",
 		`(r => { r('axios') })(require)`:                                            "require:axios",
 		`(function (r = 1) { r('axios') })(require)`:                                "require:axios",
 		// new calls a function, too.
 		`new require('axios')`: "require:axios", `new require(x)`: "require:~",
 		`new (require)('axios').x`: "require:axios", `new module.require('axios')`: "require:axios",
-		`new (require('module').createRequire)('/')('axios')`: "require:axios require:module",
+		`new (require('module').createRequire)('/')('axios')`: "require:axios require:module require:~",
 		`new require('module').createRequire('/')('axios')`:   "require:axios require:module",
 		`new process.getBuiltinModule('fs')`:                  "builtin module:fs", `new x(require('a'))`: "require:a",
 		// A property whose name is not known, taken by a pattern.
@@ -45,29 +52,67 @@ func TestEvasions(t *testing.T) {
 		`const { [k]: r } = x; r('axios')`:                       "",
 		// What import() promises.
 		`import('node:module').then(m => ` +
-			`m.Module._load('axios'))`: "import():node:module require:axios",
+			`m.Module._load('axios'))`: "import():node:module require:~",
 		`import('node:module').then(function ({ default: m }) { ` +
-			`m._load('axios') })`: "import():node:module require:axios",
-		`import('module').then(({ _load: l }) => l('axios'))`:       "import():module require:axios",
-		`const p = import('module'); p.then(m => m._load('axios'))`: "import():module require:axios",
+			`m._load('axios') })`: "import():node:module require:~",
+		`import('module').then(({ _load: l }) => l('axios'))`:       "import():module require:~",
+		`const p = import('module'); p.then(m => m._load('axios'))`: "import():module require:~",
 		`import('module').then(f)`:                                  "import():module require:~",
 		`import('module').then((...a) => a[0]._load('axios'))`:      "import():module require:~",
 		`import('module').then(([m]) => 1)`:                         "import():module require:~",
 		`import('node:process').then(p => p.dlopen({ exports: {} }, ` +
-			`'./x.node'))`: "dlopen:./x.node import():node:process", `import('./a.js').then(f)`: "import():./a.js",
-		`import('module').then(() => 1)`: "import():module",
+			`'./x.node'))`: "import():node:process require:~", `import('./a.js').then(f)`: "import():./a.js",
+		`import('module').then(() => 1)`: "import():module require:~",
 		// A text that vm evaluates.
-		`require('vm').runInThisContext("process.getBuiltinModule('fs')")`:             "import():~ require:vm",
-		`new (require('node:vm').Script)("process.exit()").runInThisContext()`:         "import():~ require:node:vm",
-		`import vm from 'vm'; vm.compileFunction("return require('fs')", ['require'])`: "import():~ import:vm",
-		`import { runInNewContext as r } from 'vm'; r("import('fs')")`:                 "import():~ import:vm",
-		`import * as vm from 'vm'; new vm.SourceTextModule("import 'fs'")`:             "import():~ import:vm",
-		`require('vm').runInThisContext('1 + 1')`:                                      "require:vm",
-		`require('vm').createContext({})`:                                              "require:vm",
+		`require('vm').runInThisContext("process.getBuiltinModule('fs')")`:             "require:vm require:~",
+		`new (require('node:vm').Script)("process.exit()").runInThisContext()`:         "require:node:vm require:~",
+		`import vm from 'vm'; vm.compileFunction("return require('fs')", ['require'])`: "import:vm require:~",
+		`import { runInNewContext as r } from 'vm'; r("import('fs')")`:                 "import:vm require:~",
+		`import * as vm from 'vm'; new vm.SourceTextModule("import 'fs'")`:             "import:vm require:~",
+		`require('vm').runInThisContext('1 + 1')`:                                      "require:vm require:~",
+		`require('vm').createContext({})`:                                              "require:vm require:~",
 	} {
 		if got := summary(t, "x.js", code); got != want {
 			t.Errorf("%s: got %q, want %q", code, got, want)
 		}
+	}
+}
+
+// TestMoreEvasions: each of these gets at what imports when Node runs it, and none passes without a word.
+func TestMoreEvasions(t *testing.T) {
+	text, err := os.ReadFile("testdata/more-evasions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		world.Lack(t, err, nil)
+	}
+	all := strings.Split("\n"+string(text), "\n== ")[1:]
+	if len(all) < 60 {
+		t.Fatalf("%d evasions", len(all))
+	}
+	for _, block := range all {
+		name, code, _ := strings.Cut(block, "\n")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mark := filepath.Join(t.TempDir(), "mark")
+			file := filepath.Join(t.TempDir(), "x.cjs")
+			script := strings.ReplaceAll(strings.ReplaceAll(code, "process.env.MARK", "'"+mark+"'"), "MARK", "'"+mark+"'")
+			if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.CommandContext(t.Context(), node, file).CombinedOutput()
+			if _, missing := os.Stat(mark); missing != nil {
+				t.Errorf("it does nothing: %v\n%s", err, out)
+			}
+			found, err := File("x.cjs", []byte(code))
+			if err != nil || !slices.ContainsFunc(found, func(f plugin.Import) bool {
+				return f.Computed || f.Kind == plugin.Builtin || f.Specifier == "fs"
+			}) {
+				t.Errorf("found %v, %v", found, err)
+			}
+		})
 	}
 }
 

@@ -2,9 +2,8 @@
 //
 // # What is found
 //
-// import and export … from, import(), require, and all else in Node that imports, wherever its values flow in
-// the file: package flow follows them, and says what it cannot follow. docs/decisions/scanning-scripts.md says
-// what is decided, what is over-approximated and what is not seen.
+// Imports with literal targets, and each use of what imports that is not plainly understood: that is computed, as what
+// it leads to is known only when the code runs. docs/decisions/scanning-scripts.md has the rule, and what is not seen.
 //
 // # Parsers
 //
@@ -33,7 +32,6 @@ import (
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
 
-	"github.com/hallmark-mcp/hallmark/internal/jsscan/flow"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -146,7 +144,10 @@ func scanTree(code, source []byte) (found, globals []plugin.Import, ok bool) {
 	}()
 	for _, inline := range inlineModes {
 		if ast, parsed := parseTree(code, inline); ast != nil {
-			found, globals = flow.Imports(ast, parsed, source != nil)
+			if source == nil { // which the pieces of the tree are not of
+				parsed = nil
+			}
+			found, globals = scan(ast, parsed)
 			return found, globals, true
 		}
 	}

@@ -27,9 +27,6 @@ func TestVersion(t *testing.T) {
 		"another source":  code("a.go", "2"),
 		"one more source": fstest.MapFS{"a.go": {Data: []byte("1")}, "b.go": {}},
 		"another name":    code("b.go", "1"),
-		"code of flow":    fstest.MapFS{"a.go": {Data: []byte("1")}, "flow/b.go": {}},
-		"code of meaning": fstest.MapFS{"a.go": {Data: []byte("1")}, "meaning/b.go": {}},
-		"code of syntax":  fstest.MapFS{"a.go": {Data: []byte("1")}, "syntax/b.go": {}},
 	} {
 		if v := versionOf(sources, nil); v == was || len(v) != 64 {
 			t.Errorf("%s: version %q, as before", name, v)
@@ -81,19 +78,7 @@ func TestKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	follow, err := filepath.Glob("flow/*.go")
-	if err != nil || len(follow) == 0 {
-		t.Fatal(follow, err)
-	}
-	literals, err := filepath.Glob("syntax/*.go")
-	if err != nil || len(literals) == 0 {
-		t.Fatal(literals, err)
-	}
-	tables, err := filepath.Glob("meaning/*.go")
-	if err != nil || len(tables) == 0 {
-		t.Fatal(tables, err)
-	}
-	for _, name := range slices.Concat(entries, follow, literals, tables) {
+	for _, name := range entries {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -107,9 +92,6 @@ func TestKey(t *testing.T) {
 		for _, imp := range f.Imports {
 			from, _ := strconv.Unquote(imp.Path.Value)
 			ours := from == "github.com/hallmark-mcp/hallmark/plugin" ||
-				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/flow" ||
-				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/meaning" ||
-				from == "github.com/hallmark-mcp/hallmark/internal/jsscan/syntax" ||
 				from == "github.com/hallmark-mcp/hallmark/digest" && name == "version.go"
 			parses := slices.ContainsFunc(parsers, func(p debug.Module) bool { return strings.HasPrefix(from, p.Path) })
 			if strings.Contains(from, ".") && !ours && !parses {

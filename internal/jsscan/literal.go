@@ -1,5 +1,4 @@
-// Package syntax reads the pieces of a script: what its literals mean, and what an expression is whatever runs.
-package syntax
+package jsscan
 
 import (
 	"strconv"
@@ -10,9 +9,9 @@ import (
 // letterEscapes are the escapes of one letter.
 var letterEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'v': "\v"}
 
-// Unescape returns the text of a string or template, given the code between its quotes; false if an
+// unescape returns the text of a string or template, given the code between its quotes; false if an
 // escape is invalid.
-func Unescape(s string) (string, bool) {
+func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
 	}
@@ -92,11 +91,11 @@ func unicodeEscape(s string) (r rune, size int, ok bool) {
 	return rune(n), size, err == nil && n <= utf8.MaxRune
 }
 
-// PlainIdentifier returns a name with its escapes resolved.
-func PlainIdentifier(name []byte) string {
+// plainIdentifier returns a name with its escapes resolved.
+func plainIdentifier(name []byte) string {
 	s := string(name)
 	if strings.Contains(s, `\`) {
-		if plain, ok := Unescape(s); ok {
+		if plain, ok := unescape(s); ok {
 			return plain
 		}
 	}

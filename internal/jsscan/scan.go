@@ -1,0 +1,43 @@
+package jsscan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// scan finds what the tree of a file imports, and the globals that it uses. Lines are those of code, which the pieces of
+// the tree point into.
+func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
+	n := learnNames(ast)
+	s := &scanner{names: n, all: &lines{code: code}, bare: bareFinder{}}
+	s.isModule = slices.ContainsFunc(ast.List, isModuleStatement)
+	s.strict = []bool{s.isModule || hasDirective(ast.List)}
+	walk(s.bare, ast)
+	if !n.settle() {
+		s.compute(ast, plugin.Require, "more names than can be followed")
+	}
+	walk(s, ast)
+	return inOrder(s.found), inOrder(s.globals)
+}
+
+// inOrder returns imports in the order in which they stand.
+func inOrder(places []place) (found []plugin.Import) {
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range places {
+		found = append(found, p.Import)
+	}
+	return found
+}
+
+// isModuleStatement reports whether a statement is one of ES modules only.
+func isModuleStatement(st js.IStmt) bool {
+	switch st.(type) {
+	case *js.ImportStmt, *js.ExportStmt:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+package jsscan
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// shim matches the code that esbuild puts before bundles that require, printed without white space:
+// a function that is require where that exists.
+var shim = sync.OnceValue(func() *regexp.Regexp {
+	names := strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`)
+	return regexp.MustCompile(
+		names.Replace(
+			`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,` +
+				`ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+				`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,` +
+				`arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+})
+
+// declarationOf returns the declaration that a use of a name belongs to.
+func declarationOf(v *js.Var) *js.Var {
+	for v.Link != nil {
+		v = v.Link
+	}
+	return v
+}
+
+// propertyName returns the name of a property that stands after a dot; "" if e is none.
+func propertyName(e js.IExpr) string {
+	switch e := e.(type) {
+	case js.LiteralExpr:
+		return plainIdentifier(e.Data)
+	case *js.LiteralExpr:
+		return plainIdentifier(e.Data)
+	case *js.Var:
+		return plainIdentifier(e.Data)
+	}
+	return ""
+}
+
+// isShim reports whether a call is the one that esbuild puts before bundles that require.
+func isShim(call *js.CallExpr) bool {
+	if len(call.Args.List) != 1 {
+		return false
+	}
+	if _, ok := withoutParens(call.X).(*js.ArrowFunc); !ok {
+		return false
+	}
+	if _, ok := withoutParens(call.Args.List[0].Value).(*js.FuncDecl); !ok {
+		return false
+	}
+	text := printCode(call)
+	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
+}
+
+// isSymbol reports whether an expression is Symbol(…), Symbol.for(…) or a member of Symbol.
+func isSymbol(e js.INode) bool {
+	of := withoutParens(e)
+	if call, ok := of.(*js.CallExpr); ok {
+		of = withoutParens(call.X)
+		if dot, ok := of.(*js.DotExpr); ok && propertyName(dot.Y) != "for" {
+			return false
+		}
+	} else if _, ok := of.(*js.DotExpr); !ok {
+		return false
+	}
+	if dot, ok := of.(*js.DotExpr); ok {
+		of = withoutParens(dot.X)
+	}
+	v, ok := of.(*js.Var)
+	return ok && plainIdentifier(v.Data) == "Symbol" && declarationOf(v).Decl == js.NoDecl
+}
+
+var (
+	// importDefault matches the functions that TypeScript, Babel and rollup put around what is required, printed
+	// without white space.
+	importDefault = sync.OnceValue(func() *regexp.Regexp {
+		return shape(`^(\(?this&&ID\)?\|\|)?\(?(function(ID)?\(ID\)\{return|\(?ID\)?=>(\{return)?)\(?ID&&(ID|typeofID===?"object"&&"default"inID)\)?` +
+			`\?ID:\{"?default"?:ID\};?\}?\)?$`)
+	})
+	// toESM matches the function that esbuild puts there.
+	toESM = sync.OnceValue(func() *regexp.Regexp {
+		return shape(`^\(ID,ID,ID\)=>\{?(return)?\(?ID=ID!=null\?ID\(ID\(ID\)\):\{\},ID\(ID\|\|!ID\|\|!ID\.__esModule\?` +
+			`ID\(ID,"default",\{value:ID,enumerable:(true|!0)\}\):ID,ID\)\)?;?\}?$`)
+	})
+)
+
+// shape compiles an expression in which ID stands for a name.
+func shape(pattern string) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(pattern, "ID", `[\w$.]+`))
+}
+
+// isInterop reports whether a function has the shape of those that compilers put around what is required.
+func isInterop(f js.INode) bool {
+	text := printCode(f)
+	if len(text) > 500 {
+		return false
+	}
+	text = strings.ReplaceAll(strings.Join(strings.Fields(text), ""), "'", `"`)
+	return importDefault().MatchString(text) || toESM().MatchString(text)
+}
+
+// isThisText reports whether a text that is evaluated is the global object, and nothing else.
+func isThisText(text string) bool {
+	return slices.Contains([]string{"this", "return this", "globalThis", "return globalThis"}, strings.Trim(text, "; \t\n"))
+}
+
+// webpackGlobal matches the code with which webpack gets at the global object, printed without white space.
+var webpackGlobal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\(?function\(\)\{if\((typeofglobalThis===?"object"|"object"==typeofglobalThis)\)\{?returnglobalThis;?\}?;?` +
+		`try\{returnthis\|\|newFunction\("returnthis"\)\(\);?\}catch\([\w$]+\)\{if\((typeofwindow===?"object"|"object"==typeofwindow)\)` +
+		`\{?returnwindow;?\}?;?\}\}\)?\(\)$`)
+})
+
+// isWebpackGlobal reports whether a call is the one with which webpack gets at the global object.
+func isWebpackGlobal(call *js.CallExpr) bool {
+	if f, ok := withoutParens(call.X).(*js.FuncDecl); !ok || len(f.Body.List) != 2 || len(call.Args.List) > 0 {
+		return false
+	}
+	text := strings.Join(strings.Fields(printCode(call)), "")
+	return webpackGlobal().MatchString(strings.ReplaceAll(text, "'", `"`))
+}
+
+// usesArguments reports whether a function knows its arguments by another way than its parameters: by that name, by
+// eval, or as a member of itself.
+func usesArguments(f *js.FuncDecl) bool {
+	u := &argumentsUse{own: f.Name}
+	walk(u, &f.Body)
+	return u.found
+}
+
+type argumentsUse struct {
+	own   *js.Var
+	found bool
+}
+
+func (u *argumentsUse) Enter(n js.INode) js.IVisitor {
+	if v, ok := n.(*js.Var); ok {
+		name := plainIdentifier(v.Data)
+		u.found = u.found || name == "arguments" || name == "eval" || u.own != nil && name == plainIdentifier(u.own.Data)
+	}
+	if u.found {
+		return nil
+	}
+	return u
+}
+
+func (u *argumentsUse) Exit(js.INode) {}
+
+// walker is [js.Walk], which leaves out the names of the members of classes.
+type walker struct{ js.IVisitor }
+
+func walk(v js.IVisitor, n js.INode) { js.Walk(walker{v}, n) }
+
+func (w walker) Enter(n js.INode) js.IVisitor {
+	next := w.IVisitor.Enter(n)
+	if next == nil {
+		return nil
+	}
+	if name, ok := n.(*js.ClassElementName); ok {
+		js.Walk(walker{next}, &name.PropertyName)
+	}
+	return walker{next}
+}
+
+// printCode returns the code of an expression.
+func printCode(e interface{ JS(io.Writer) }) string {
+	var b bytes.Buffer
+	e.JS(&b)
+	return b.String()
+}
+
+// withoutParens returns the expression within parentheses.
+func withoutParens(e js.INode) js.INode {
+	for {
+		g, ok := e.(*js.GroupExpr)
+		if !ok {
+			return e
+		}
+		e = g.X
+	}
+}
