@@ -29,23 +29,17 @@ func TestRulesUnderOtherNames(t *testing.T) {
 			rules := write(t, d, "docs/rules.md", rulesText)
 			write(t, d, "secrets/key", "SECRET\n")
 			write(t, d, "docs/fine", "fine\n")
-			if err := link(d); err != nil {
-				t.Fatal(err)
-			}
-			p, _ := connect(t, Config{Roots: []string{d}, HardLinks: true}, "2025-11-25", nil)
-			p.call("read_text_file", arguments{"path": "secrets/key"}).refused("forbidden")
-			read := p.call("read_text_file", arguments{"path": "docs/rules.md"}).ok()
-			if info := p.call("list_directory", arguments{"path": "docs/rules.md"}).ok(); !strings.Contains(info.Text, "read-only here") {
-				t.Error(info.Text)
-			}
-			p.call("edit_text_file", arguments{"path": "docs/rules.md", "file_hash": read.hash(),
-				"operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
-			p.call("write_text_file",
-				arguments{"path": "docs/rules.md", "content": "", "file_hash": read.hash()}).refused("read_only")
-			p.call("move_file", arguments{"source": "docs/rules.md", "destination": "old.md"}).refused("read_only")
-			p.call("move_file", arguments{"source": "docs", "destination": "old"}).refused("read_only")
-			p.call("read_text_file", arguments{"path": "secrets/key"}).refused("forbidden")
-			p.call("write_text_file", arguments{"path": "docs/new", "content": "x"}).ok()
+			must(t, link(d))
+			p := serveAs(t, Config{Roots: []string{d}, HardLinks: true})
+			p.read("secrets/key").refused("forbidden")
+			read := p.read("docs/rules.md").ok()
+			p.list("docs/rules.md").ok().says("read-only here")
+			p.edit("docs/rules.md", read.hash(), arguments{"op": "delete", "anchor": read.anchor("forbidden:")}).refused("read_only")
+			p.write("docs/rules.md", "", read.hash()).refused("read_only")
+			p.move("docs/rules.md", "old.md").refused("read_only")
+			p.move("docs", "old").refused("read_only")
+			p.read("secrets/key").refused("forbidden")
+			p.write("docs/new", "x").ok()
 			if content(t, rules) != rulesText {
 				t.Error("the rules are changed")
 			}
@@ -64,16 +58,14 @@ func TestRootInRoot(t *testing.T) {
 	fixed := write(t, d, "sub/fixed", "fixed\n")
 	write(t, d, "sub/fine", "fine\n")
 	other := dir(t)
-	if err := os.Symlink(filepath.Join(d, "sub"), filepath.Join(other, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(d, "sub"), filepath.Join(other, "link")))
 	sub, link := filepath.Join(d, "sub"), filepath.Join(other, "link")
 	client := func(roots ...string) *peer {
 		p, _ := connect(t, Config{}, "2025-11-25", roots)
 		return p
 	}
 	server := func(roots ...string) *peer {
-		p, _ := connect(t, Config{Roots: roots}, "2025-11-25", nil)
+		p := serveAs(t, Config{Roots: roots})
 		return p
 	}
 	for name, p := range map[string]*peer{
@@ -84,19 +76,17 @@ func TestRootInRoot(t *testing.T) {
 			if from == link && strings.Contains(name, "way") {
 				continue
 			}
-			p.call("read_text_file", arguments{"path": from + "/fine"}).ok()
-			p.call("read_text_file", arguments{"path": from + "/secret"}).refused("forbidden")
-			p.call("read_text_file", arguments{"path": from + "/own"}).refused("forbidden")
-			p.call("write_text_file",
-				arguments{"path": from + "/fixed", "content": "x",
-					"file_hash": sum([]byte("fixed\n")).String()}).refused("read_only")
-			p.call("move_file", arguments{"source": from, "destination": d + "/moved"}).refused("read_only")
+			p.read(from + "/fine").ok()
+			p.read(from + "/secret").refused("forbidden")
+			p.read(from + "/own").refused("forbidden")
+			p.write(from+"/fixed", "x", sum([]byte("fixed\n")).String()).refused("read_only")
+			p.move(from, d+"/moved").refused("read_only")
 			if r := p.call("search_files", arguments{"path": from, "pattern": "."}).ok(); strings.Contains(r.Text,
 				"SECRET") || !strings.Contains(r.Text, "|fine") {
 				t.Errorf("%s: %s", name, r.Text)
 			}
 		}
-		if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "SECRET") ||
+		if r := p.search(".").ok(); strings.Contains(r.Text, "SECRET") ||
 			strings.Count(r.Text, "|fine") != 1 {
 			t.Errorf("%s: %s", name, r.Text)
 		}
@@ -111,16 +101,16 @@ func TestRootInRoot(t *testing.T) {
 func TestMoveAllowedDirectory(t *testing.T) {
 	d := dir(t)
 	write(t, d, "a/b/c/f", "f\n")
-	p, _ := connect(t, Config{Roots: []string{d, filepath.Join(d, "a/b")}}, "2025-11-25", nil)
-	p.call("move_file", arguments{"source": d + "/a", "destination": d + "/x"}).refused("read_only")
-	p.call("move_file", arguments{"source": d + "/a/b", "destination": d + "/x"}).refused("read_only")
-	p.call("move_file", arguments{"source": d + "/a/b/c", "destination": d + "/x"}).ok()
+	p := serve(t, d, filepath.Join(d, "a/b"))
+	p.move(d+"/a", d+"/x").refused("read_only")
+	p.move(d+"/a/b", d+"/x").refused("read_only")
+	p.move(d+"/a/b/c", d+"/x").ok()
 	// Those of the client, likewise.
 	write(t, d, "y/f", "f\n")
 	write(t, d, "z/f", "f\n")
-	p, _ = connect(t, Config{Roots: []string{d}}, "2025-11-25", []string{d + "/y", d + "/z"})
-	p.call("move_file", arguments{"source": d + "/y", "destination": d + "/z/y"}).refused("read_only")
-	p.call("move_file", arguments{"source": d + "/y/f", "destination": d + "/z/y"}).ok()
+	p = serveAs(t, Config{Roots: []string{d}}, d+"/y", d+"/z")
+	p.move(d+"/y", d+"/z/y").refused("read_only")
+	p.move(d+"/y/f", d+"/z/y").ok()
 }
 
 // TestRulesOfTheRoot: what forbids everything in an allowed directory leaves the directory itself,
@@ -134,13 +124,11 @@ func TestRulesOfTheRoot(t *testing.T) {
 		write(t, d, "AGENTS.md", rules)
 		write(t, d, "f", "f\n")
 		p := serve(t, d)
-		if r := p.call("list_directory", arguments{"path": "."}).ok(); r.Text != "[empty]\n" {
+		if r := p.list(".").ok(); r.Text != "[empty]\n" {
 			t.Errorf("%s: %q", name, r.Text)
 		}
-		p.call("read_text_file", arguments{"path": "f"}).refused("forbidden")
-		p.call("write_text_file",
-			arguments{"path": "AGENTS.md", "content": "", "file_hash": sum([]byte(rules)).String()}).refused(
-			"forbidden")
+		p.read("f").refused("forbidden")
+		p.write("AGENTS.md", "", sum([]byte(rules)).String()).refused("forbidden")
 	}
 }
 
@@ -158,7 +146,7 @@ func TestIgnoredFromAbove(t *testing.T) {
 		".": "src/\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n", "src": "deep/\ndeep/f\ndeep/keep.log\n",
 		"src/deep": "f\nkeep.log\n",
 	} {
-		tree := p.call("list_directory", arguments{"path": path, "recursive": true}).ok()
+		tree := p.tree(path).ok()
 		got, ignored, _ := strings.Cut(tree.Text, "[not listed: ignored by .gitignore: ")
 		got = strings.ReplaceAll(strings.ReplaceAll(got, "src/.gitignore\n", ""), ".gitignore\n", "")
 		if got != want || !strings.Contains(ignored, "a.log") {

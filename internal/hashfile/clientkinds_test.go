@@ -23,7 +23,7 @@ func TestClientsThatShowStructureAlone(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "one\ntwo\nthree\n")
 	p := serve(t, d)
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	for tool, args := range map[string]arguments{
 		"read_text_file": {"path": path}, "read_multiple_files": {"paths": []string{path}}, "list_directory": {"path": d},
 		"search_files": {"pattern": "o"}, "write_text_file": {"path": "new", "content": "x\n"},
@@ -41,7 +41,7 @@ func TestClientsThatShowTextAlone(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "one\ntwo\nthree\n")
 	p := serve(t, d)
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("two"), "2"))}
 	write(t, d, "f", "zero\none\ntwo\nthree\n")
 	r := p.call("edit_text_file", edit).refused("stale")
@@ -101,12 +101,12 @@ func TestClientsThatCutAnswers(t *testing.T) {
 	}
 	var paths []string
 	for _, name := range []string{"code", "digits", "marks", "short", "ideogram", "blank", "hex", "long"} {
-		check(name, p.call("read_text_file", arguments{"path": name}).ok().Text)
+		check(name, p.read(name).ok().Text)
 		paths = append(paths, name)
 	}
 	check("several", p.call("read_multiple_files", arguments{"paths": paths}).ok().Text)
-	check("list", p.call("list_directory", arguments{"path": "many"}).ok().Text)
-	check("tree", p.call("list_directory", arguments{"path": d, "recursive": true}).ok().Text)
+	check("list", p.list("many").ok().Text)
+	check("tree", p.tree(d).ok().Text)
 	check("names", p.call("search_files", arguments{"glob": "*.txt", "max_results": 1000}).ok().Text)
 	check("hits", p.call("search_files", arguments{"pattern": ".", "max_results": 1000, "context": 10}).ok().Text)
 	// To go on is to read all of it, in order.

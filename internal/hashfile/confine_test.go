@@ -50,9 +50,7 @@ func TestPrefixCVE202553110(t *testing.T) {
 func TestLinkCVE202553109(t *testing.T) {
 	inside, outside := outsideOf(t)
 	link := func(to, name string) string {
-		if err := os.Symlink(to, filepath.Join(inside, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, filepath.Join(inside, name)))
 		return filepath.Join(inside, name)
 	}
 	p := serve(t, inside)
@@ -64,7 +62,7 @@ func TestLinkCVE202553109(t *testing.T) {
 		p.allRefused(path, "outside_roots")
 	}
 	same := func(path string) string {
-		return strings.ReplaceAll(p.call("read_text_file", arguments{"path": path}).Text, path, "PATH")
+		return strings.ReplaceAll(p.read(path).Text, path, "PATH")
 	}
 	if a, b := same(inside+"/dir/secret"), same(inside+"/dir/none"); a != b {
 		t.Errorf("%q tells from %q what exists", a, b)
@@ -76,14 +74,12 @@ func TestLinkCVE202553109(t *testing.T) {
 	link("file", "fine")
 	link(inside+"/file", "fine2")
 	link("loop", "loop")
-	p.call("read_text_file", arguments{"path": inside + "/fine"}).ok()
-	p.call("read_text_file", arguments{"path": inside + "/fine2"}).ok()
-	p.call("read_text_file", arguments{"path": inside + "/loop"}).refused("not_found")
+	p.read(inside + "/fine").ok()
+	p.read(inside + "/fine2").ok()
+	p.read(inside + "/loop").refused("not_found")
 	// A link is edited through, and stays a link.
-	read := p.call("read_text_file", arguments{"path": inside + "/fine"}).ok()
-	p.call("edit_text_file",
-		arguments{"path": inside + "/fine", "file_hash": read.hash(),
-			"operations": ops(replaceOp(read.anchor("fine"), "edited"))}).ok()
+	read := p.read(inside + "/fine").ok()
+	p.edit(inside+"/fine", read.hash(), replaceOp(read.anchor("fine"), "edited")).ok()
 	if st, _ := os.Lstat(inside + "/fine"); st.Mode()&os.ModeSymlink == 0 || content(t, inside+"/file") != "edited\n" {
 		t.Error("the link is replaced, or its target not edited")
 	}
@@ -121,20 +117,17 @@ func TestParentSwapGHSA53mrw429c597(t *testing.T) {
 	write(t, inside, "dir/secret", "mine\n")
 	p := serve(t, inside)
 	race(t, filepath.Join(inside, "dir"), outside, func() {
-		p.call("write_text_file", arguments{"path": inside + "/dir/new", "content": "x\n"})
+		p.write(inside+"/dir/new", "x\n")
 		os.Remove(inside + "/dir/new")
-		read := p.call("read_text_file", arguments{"path": inside + "/dir/secret"})
+		read := p.read(inside + "/dir/secret")
 		if strings.Contains(read.Text, "SECRET") {
 			t.Fatal("read outside")
 		}
 		if read.Error == "" {
-			p.call("edit_text_file",
-				arguments{"path": inside + "/dir/secret", "file_hash": read.hash(),
-					"operations": ops(
-						arguments{"op": "insert_after", "anchor": read.anchor("mine"), "content": "more"})})
+			p.edit(inside+"/dir/secret", read.hash(), arguments{"op": "insert_after", "anchor": read.anchor("mine"), "content": "more"})
 			os.WriteFile(inside+"/dir/secret", []byte("mine\n"), 0o644)
 		}
-		p.call("create_directory", arguments{"path": inside + "/dir/made"})
+		p.mkdir(inside + "/dir/made")
 	})
 	os.WriteFile(outside+"/.check", nil, 0o600)
 	left, _ := os.ReadDir(outside)
@@ -171,9 +164,7 @@ func TestReadSwapGHSAp9cv8g754xcg(t *testing.T) {
 func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	inside, _ := outsideOf(t)
 	fifo := filepath.Join(inside, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(fifo, 0o600))
 	p := serve(t, inside)
 	paths := []string{fifo}
 	if err := syscall.Mknod(filepath.Join(inside, "zero"), syscall.S_IFCHR|0o600, 1<<8|5); err == nil {
@@ -189,24 +180,22 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 			}[tool]
 			p.call(tool, args).refused("not_a_file")
 		}
-		if r := p.call("list_directory", arguments{"path": inside}).ok(); !strings.Contains(r.Text,
+		if r := p.list(inside).ok(); !strings.Contains(r.Text,
 			"[OTHER] "+filepath.Base(path)) {
 			t.Errorf("%s", r.Text)
 		}
 	}
-	p.call("search_files", arguments{"pattern": "."}).ok()
+	p.search(".").ok()
 	// An AGENTS.md and a .gitignore that are pipes: the first forbids, the second is nothing.
 	os.Mkdir(inside+"/sub", 0o700)
 	syscall.Mkfifo(inside+"/sub/.gitignore", 0o600)
 	write(t, inside, "sub/f", "x\n")
-	p.call("list_directory", arguments{"path": inside, "recursive": true}).ok()
+	p.tree(inside).ok()
 	syscall.Mkfifo(inside+"/sub/AGENTS.md", 0o600)
-	p.call("read_text_file", arguments{"path": inside + "/sub/f"}).refused("forbidden")
+	p.read(inside + "/sub/f").refused("forbidden")
 	// A pipe that has the name since it was looked at: opening it would wait for a writer.
 	r, err := os.OpenRoot(inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	regular, _ := r.Lstat("file")
 	hang.Ends(t, "a call that opens a pipe", func() {
@@ -227,7 +216,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 		close(done)
 	}()
 	for end := time.Now().Add(time.Second); time.Now().Before(end); {
-		p.call("read_text_file", arguments{"path": name})
+		p.read(name)
 	}
 	stop.Store(true)
 	<-done
@@ -242,7 +231,7 @@ func TestForbiddenSwap(t *testing.T) {
 	write(t, d, "file", "fine\n")
 	p := serve(t, d)
 	race(t, filepath.Join(d, "file"), "id.pem", func() {
-		if r := p.call("read_text_file", arguments{"path": "file"}); strings.Contains(r.Text, "SECRET") {
+		if r := p.read("file"); strings.Contains(r.Text, "SECRET") {
 			t.Fatal("read what is forbidden")
 		}
 	})
@@ -262,11 +251,11 @@ func TestNamesAsTheyAreGHSA7rgqgccqqphx(t *testing.T) {
 	p := serve(t, inside)
 	for _, odd := range []string{"link ", " link", "link\"", "'link'", "~", "link.", "link\u00a0"} {
 		p.allRefused(filepath.Join(inside, odd, "secret"), "outside_roots")
-		p.call("read_text_file", arguments{"path": "\"" + filepath.Join(inside, odd) + "\""}).refused("not_found")
+		p.read("\"" + filepath.Join(inside, odd) + "\"").refused("not_found")
 	}
-	p.call("read_text_file", arguments{"path": inside + "/link/secret"}).ok()
+	p.read(inside + "/link/secret").ok()
 	for _, bad := range []string{"", "a\x00b", strings.Repeat("x", 5000)} {
-		p.call("read_text_file", arguments{"path": bad}).refused("invalid")
+		p.read(bad).refused("invalid")
 	}
 }
 
@@ -281,7 +270,7 @@ func TestCaseVariantGHSA4gxgm5jx9j57(t *testing.T) {
 	p := serve(t, inside)
 	p.allRefused(inside+"/DIR/secret", "outside_roots")
 	p.allRefused(strings.ToUpper(inside)+"/file", "outside_roots")
-	p.call("read_text_file", arguments{"path": inside + "/dir/secret"}).ok()
+	p.read(inside + "/dir/secret").ok()
 }
 
 // TestMoveSourceRaceGHSA7m4xrv66mxhh: a source that becomes a link while it is moved
@@ -289,10 +278,10 @@ func TestCaseVariantGHSA4gxgm5jx9j57(t *testing.T) {
 func TestMoveSourceRaceGHSA7m4xrv66mxhh(t *testing.T) {
 	inside, outside := outsideOf(t)
 	second := dir(t)
-	p, _ := connect(t, Config{Roots: []string{inside, second}}, "2025-11-25", nil)
+	p := serve(t, inside, second)
 	race(t, filepath.Join(inside, "file"), outside+"/secret", func() {
 		for _, to := range []string{inside + "/moved", second + "/moved"} {
-			if r := p.call("move_file", arguments{"source": inside + "/file", "destination": to}); r.Error == "" {
+			if r := p.move(inside+"/file", to); r.Error == "" {
 				if text, err := os.ReadFile(to); err == nil && strings.Contains(string(text), "SECRET") {
 					t.Fatal("moved from outside")
 				}

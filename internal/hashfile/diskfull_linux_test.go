@@ -35,16 +35,12 @@ func TestDiskFull(t *testing.T) {
 	text := strings.Repeat("0123456789abcde\n", 40<<10/16) // 40 KiB
 	path := write(t, d, "f", text)
 	write(t, d, "linked", text)
-	if err := os.Link(filepath.Join(d, "linked"), filepath.Join(d, "linked2")); err != nil {
-		t.Fatal(err)
-	}
-	p, _ := connect(t, Config{Roots: []string{d}, HardLinks: true}, "2025-11-25", nil)
+	must(t, os.Link(filepath.Join(d, "linked"), filepath.Join(d, "linked2")))
+	p := serveAs(t, Config{Roots: []string{d}, HardLinks: true})
 	read := p.call("read_text_file", arguments{"path": path, "end_line": 1}).ok()
 	fill := bytes.Repeat([]byte("x"), 4096)
 	f, err := os.Create(filepath.Join(d, "fill"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for err == nil {
 		_, err = f.Write(fill)
 	}
@@ -53,20 +49,16 @@ func TestDiskFull(t *testing.T) {
 	long := strings.Repeat("y\n", 100<<10)
 	for _, name := range []string{"f", "linked"} {
 		name = filepath.Join(d, name)
-		r := p.call("edit_text_file",
-			arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, long))}).refused("io")
-		if !strings.Contains(r.Text, "no space left") {
-			t.Error(r.Text)
-		}
+		r := p.edit(name, read.hash(), replaceOp(anchor, long)).refused("io")
+		r.says("no space left")
 		if content(t, name) != text {
 			t.Errorf("%s is changed", name)
 		}
 	}
-	p.call("write_text_file", arguments{"path": filepath.Join(d, "new"), "content": long}).refused("io")
+	p.write(filepath.Join(d, "new"), long).refused("io")
 	if left, _ := os.ReadDir(d); len(left) != 4 {
 		t.Errorf("%v", left)
 	}
 	os.Remove(filepath.Join(d, "fill"))
-	p.call("edit_text_file",
-		arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(anchor, "room"))}).ok()
+	p.edit(path, read.hash(), replaceOp(anchor, "room")).ok()
 }

@@ -17,13 +17,9 @@ func unmount(path string) error { return syscall.Unmount(path, syscall.MNT_DETAC
 func otherMount(t *testing.T) (string, bool) {
 	t.Helper()
 	d, err := os.MkdirTemp("/dev/shm", "hashfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(d) })
-	if err := os.WriteFile(filepath.Join(d, "f"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(d, "f"), nil, 0o600))
 	err = os.Link(filepath.Join(d, "f"), filepath.Join(t.TempDir(), "f"))
 	os.Remove(filepath.Join(d, "f"))
 	return d, errors.Is(err, syscall.EXDEV)

@@ -12,10 +12,10 @@ func TestPathForms(t *testing.T) {
 	p := serve(t, d)
 	for _, form := range []string{"file://" + path, "file://" + strings.ReplaceAll(path, " ", "%20"),
 		"file://localhost" + path, "with space"} {
-		p.call("read_text_file", arguments{"path": form}).ok()
+		p.read(form).ok()
 	}
 	p.call("read_text_file", arguments{"path": "file:///etc/passwd"}).refused("outside_roots")
-	p.call("read_text_file", arguments{"path": "file://" + d + "/../../etc/passwd"}).refused("outside_roots")
+	p.read("file://" + d + "/../../etc/passwd").refused("outside_roots")
 	for want, args := range map[string]arguments{
 		"path is missing; it takes path, start_line, end_line, max_bytes":   nil,
 		"an empty text is no path":                                          {"path": ""},

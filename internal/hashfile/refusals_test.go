@@ -15,7 +15,7 @@ func TestStaleAnchorsMapped(t *testing.T) {
 		lines = append(lines, word+" {", "}")
 	}
 	path := write(t, d, "f", strings.Join(lines, "\n")+"\n")
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	first, last := read.anchor("eta {"), read.anchor("theta {")
 	edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(first, "ETA {"),
 		arguments{"op": "delete", "anchor": last})}
@@ -42,22 +42,18 @@ func TestStaleAnchorsMapped(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	// What is gone is said to be.
-	read = p.call("read_text_file", arguments{"path": path}).ok()
+	read = p.read(path).ok()
 	gone := read.anchor("mu {")
 	write(t, d, "f", strings.Replace(content(t, path), "mu {", "nothing of the kind", 1))
-	r = p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(),
-		"operations": ops(replaceOp(gone, "x"))}).refused("stale")
+	r = p.edit(path, read.hash(), replaceOp(gone, "x")).refused("stale")
 	if !strings.Contains(r.Text, gone+" is gone or was changed") || strings.Contains(r.Text, "rebase") ||
 		!strings.Contains(r.Text, "|nothing of the kind") {
 		t.Error(r.Text)
 	}
 	// What was read by somebody else is not known, and the lines of now are shown.
 	other := serve(t, d)
-	r = other.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(),
-		"operations": ops(replaceOp(gone, "x"))}).refused("stale")
-	if !strings.Contains(r.Text, "|nothing of the kind") {
-		t.Error(r.Text)
-	}
+	r = other.edit(path, read.hash(), replaceOp(gone, "x")).refused("stale")
+	r.says("|nothing of the kind")
 }
 
 // TestDoubledLine: new text that repeats the line behind it is applied, and said to.
@@ -65,7 +61,7 @@ func TestDoubledLine(t *testing.T) {
 	d := dir(t)
 	p := serve(t, d)
 	path := write(t, d, "f", "func f() {\n\treturn\n}\n\nfunc g() {\n}\n")
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	edit := arguments{"path": path, "file_hash": read.hash(),
 		"operations": ops(replaceOp(read.anchor("\treturn"), "\treturn 1\n}"))}
 	r := p.call("edit_text_file", edit).ok()
@@ -73,8 +69,7 @@ func TestDoubledLine(t *testing.T) {
 		t.Fatal(r.Text)
 	}
 	_, anchor, _ := strings.Cut(strings.Split(r.Text, "\n")[1], "delete ")
-	p.call("edit_text_file", arguments{"path": path, "file_hash": r.hash(),
-		"operations": ops(arguments{"op": "delete", "anchor": strings.TrimSuffix(anchor, "]")})}).ok()
+	p.edit(path, r.hash(), arguments{"op": "delete", "anchor": strings.TrimSuffix(anchor, "]")}).ok()
 	if got := content(t, path); got != "func f() {\n\treturn 1\n}\n\nfunc g() {\n}\n" {
 		t.Errorf("%q", got)
 	}
@@ -105,7 +100,7 @@ func TestSpellings(t *testing.T) {
 		"camel":    {ops(arguments{"op": "insertAfter", "anchor": "3:88|}", "content": "x"}), before + "x\n"},
 	} {
 		path := write(t, d, "f", before)
-		read := p.call("read_text_file", arguments{"path": path}).ok()
+		read := p.read(path).ok()
 		r := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": test.operations})
 		if got := content(t, path); r.Error != "" || got != test.want {
 			t.Errorf("%s: %q, %s", name, got, r.Text)
@@ -115,7 +110,7 @@ func TestSpellings(t *testing.T) {
 		"anchor": "2:98", "content": "x"}), ops(arguments{"op": "replace", "op_type": "delete", "anchor": "2:98"}),
 		ops(arguments{"op": "replace", "anchor": "2:98", "content": "x", "lines": []string{"y"}}), ops(arguments{})} {
 		path := write(t, d, "f", before)
-		read := p.call("read_text_file", arguments{"path": path}).ok()
+		read := p.read(path).ok()
 		r := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(),
 			"operations": operations}).refused("invalid")
 		for _, word := range []string{"Go ", "struct", "unmarshal", "json:", "nil"} {
@@ -135,8 +130,7 @@ func TestAbbreviatedHashes(t *testing.T) {
 	digits := strings.TrimPrefix(whole, "sha256:")
 	edit := func(hash string) reply {
 		write(t, d, "f", "one\n")
-		return p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": ops(replaceOp("1:"+
-			p.call("read_text_file", arguments{"path": path}).ok().anchor("one")[2:], "two"))})
+		return p.edit(path, hash, replaceOp("1:"+p.read(path).ok().anchor("one")[2:], "two"))
 	}
 	for _, hash := range []string{whole, digits, digits[:12], "sha256:" + digits[:12], "SHA256:" + digits[:20],
 		strings.ToUpper(digits[:13])} {

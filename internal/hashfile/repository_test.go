@@ -40,31 +40,28 @@ func TestRepositoryNames(t *testing.T) {
 			at + "/new": false, at + "/hooks/post-commit": false, d + "/link/new": false, d + "/none/" + name: false,
 		} {
 			if exists {
-				read := p.call("read_text_file", arguments{"path": path}).ok()
+				read := p.read(path).ok()
 				p.call("edit_text_file",
 					arguments{"path": path, "file_hash": read.hash(),
 						"operations": ops(
 							arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
 								"content": "x"})}).refused("read_only")
-				p.call("write_text_file",
-					arguments{"path": path, "content": "y\n", "file_hash": read.hash()}).refused("read_only")
-				if info := p.call("list_directory", arguments{"path": path}).ok(); !strings.Contains(info.Text, "read-only here") {
+				p.write(path, "y\n", read.hash()).refused("read_only")
+				if info := p.list(path).ok(); !strings.Contains(info.Text, "read-only here") {
 					t.Errorf("%s: %v", path, info.All)
 				}
-				p.call("move_file", arguments{"source": path, "destination": d + "/elsewhere"}).refused("read_only")
+				p.move(path, d+"/elsewhere").refused("read_only")
 				continue
 			}
-			r := p.call("write_text_file", arguments{"path": path, "content": "x\n"}).refused("read_only")
-			if !strings.Contains(r.Text, "version control") {
-				t.Error(r.Text)
-			}
-			p.call("create_directory", arguments{"path": path}).refused("read_only")
-			p.call("create_directory", arguments{"path": path + "/a/b"}).refused("read_only")
-			p.call("move_file", arguments{"source": d + "/p/file", "destination": path}).refused("read_only")
+			r := p.write(path, "x\n").refused("read_only")
+			r.says("version control")
+			p.mkdir(path).refused("read_only")
+			p.mkdir(path + "/a/b").refused("read_only")
+			p.move(d+"/p/file", path).refused("read_only")
 		}
 		// Neither the repository nor what holds it is moved.
 		for _, path := range []string{at, d + "/p"} {
-			p.call("move_file", arguments{"source": path, "destination": d + "/elsewhere"}).refused("read_only")
+			p.move(path, d+"/elsewhere").refused("read_only")
 		}
 		after := state(t, d)
 		for path := range union(before, after) {
@@ -74,8 +71,7 @@ func TestRepositoryNames(t *testing.T) {
 		}
 		// Also where it is, or holds, the allowed directory.
 		for _, root := range []string{at, at + "/hooks"} {
-			serve(t, root).call("write_text_file",
-				arguments{"path": root + "/new", "content": "x\n"}).refused("read_only")
+			serve(t, root).write(root+"/new", "x\n").refused("read_only")
 		}
 	}
 }
@@ -93,16 +89,16 @@ func TestRepositoryByContent(t *testing.T) {
 			t.Run(fmt.Sprint(i, way), func(t *testing.T) {
 				d := dir(t)
 				p := serve(t, d)
-				p.call("create_directory", arguments{"path": "x"}).ok()
+				p.mkdir("x").ok()
 				p.call("create_directory", arguments{"path": "parts"}).ok()
 				for i, part := range parts {
 					isDir := strings.HasSuffix(part, "/")
 					part = strings.TrimSuffix(part, "/")
 					put := func(path string) reply {
 						if isDir {
-							return p.call("create_directory", arguments{"path": path})
+							return p.mkdir(path)
 						}
-						return p.call("write_text_file", arguments{"path": path, "content": "ref: refs/heads/main\n"})
+						return p.write(path, "ref: refs/heads/main\n")
 					}
 					var r reply
 					if way == "made" {
@@ -110,8 +106,7 @@ func TestRepositoryByContent(t *testing.T) {
 					} else {
 						part, _, _ = strings.Cut(part, "/")
 						put(fmt.Sprint("parts/", i)).ok()
-						r = p.call("move_file",
-							arguments{"source": fmt.Sprint("parts/", i), "destination": "x/" + part})
+						r = p.move(fmt.Sprint("parts/", i), "x/"+part)
 					}
 					if i < len(parts)-1 {
 						r.ok()
@@ -126,7 +121,7 @@ func TestRepositoryByContent(t *testing.T) {
 	for round := range 30 {
 		d := dir(t)
 		p := allowing(t, 0, d)
-		p.call("create_directory", arguments{"path": d + "/parts/objects/x"}).ok()
+		p.mkdir(d + "/parts/objects/x").ok()
 		var all []<-chan rawMessage
 		for tool, args := range map[string]arguments{
 			"write_text_file":  {"path": d + "/x/HEAD", "content": "ref: refs/heads/main\n"},
@@ -157,16 +152,15 @@ func TestRepositoryByContent(t *testing.T) {
 	for _, path := range []string{"bare/config", "bare/hooks/a", "bare/new", "bare/hooks/new", "linked/gitdir",
 		"linked/config.worktree", "bare/objects/info/alternates"} {
 		must(t, os.MkdirAll(filepath.Join(d, "bare/objects/info"), 0o755))
-		p.call("write_text_file",
-			arguments{"path": path, "content": "y\n", "file_hash": sum([]byte("x\n")).String()}).refused("read_only")
+		p.write(path, "y\n", sum([]byte("x\n")).String()).refused("read_only")
 	}
-	p.call("move_file", arguments{"source": "bare", "destination": "other"}).refused("read_only")
-	p.call("move_file", arguments{"source": "bare/hooks", "destination": "other"}).refused("read_only")
-	serve(t, d+"/bare/hooks").call("write_text_file", arguments{"path": "new", "content": ""}).refused("read_only")
+	p.move("bare", "other").refused("read_only")
+	p.move("bare/hooks", "other").refused("read_only")
+	serve(t, d+"/bare/hooks").write("new", "").refused("read_only")
 	// Work trees may lie in a bare repository.
-	p.call("write_text_file", arguments{"path": "bare/tree/new", "content": ""}).ok()
-	p.call("write_text_file", arguments{"path": "bare/tree/sub/new", "content": ""}).ok()
-	serve(t, d+"/bare/tree/sub").call("write_text_file", arguments{"path": "newer", "content": ""}).ok()
-	p.call("write_text_file", arguments{"path": "odd/new", "content": ""}).ok()
-	p.call("move_file", arguments{"source": "odd", "destination": "odder"}).ok()
+	p.write("bare/tree/new", "").ok()
+	p.write("bare/tree/sub/new", "").ok()
+	serve(t, d+"/bare/tree/sub").write("newer", "").ok()
+	p.write("odd/new", "").ok()
+	p.move("odd", "odder").ok()
 }

@@ -20,15 +20,15 @@ func TestRootBecomesLink(t *testing.T) {
 			write(t, base, "project/sub/docs/f", "docs\n")
 			root := filepath.Join(base, "project/sub/docs")
 			p := allowing(t, mode, root)
-			p.call("read_text_file", arguments{"path": root + "/f"}).ok()
+			p.read(root + "/f").ok()
 			for _, link := range []string{root, filepath.Dir(root)} {
 				must(t, os.Rename(link, link+".old"))
 				must(t, os.Symlink(base+"/secret", link))
 				for tool, r := range map[string]reply{
-					"read":   p.call("read_text_file", arguments{"path": root + "/f"}),
-					"list":   p.call("list_directory", arguments{"path": root}),
-					"search": p.call("search_files", arguments{"pattern": "."}),
-					"write":  p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}),
+					"read":   p.read(root + "/f"),
+					"list":   p.list(root),
+					"search": p.search("."),
+					"write":  p.write(root+"/new", "x\n"),
 				} {
 					if r.Error == "" && tool != "search" || strings.Contains(r.Text, "SECRET") {
 						t.Errorf("%s: %s", tool, r.Text)
@@ -40,12 +40,12 @@ func TestRootBecomesLink(t *testing.T) {
 				}
 				must(t, os.Remove(link))
 				must(t, os.Rename(link+".old", link))
-				p.call("read_text_file", arguments{"path": root + "/f"}).ok()
+				p.read(root + "/f").ok()
 			}
 			// Another directory in its place is what was named.
 			must(t, os.Rename(root, root+".old"))
 			write(t, root, "g", "new\n")
-			p.call("read_text_file", arguments{"path": root + "/g"}).ok()
+			p.read(root + "/g").ok()
 			if left, _ := os.ReadDir(base + "/secret"); len(left) != 2 {
 				t.Errorf("%v", left)
 			}
@@ -63,10 +63,10 @@ func TestRootLinkOfRepository(t *testing.T) {
 	link := filepath.Join(base, "project", "vendor")
 	must(t, os.Symlink("../vendor", link))
 	p := allowing(t, 0, link)
-	p.call("read_text_file", arguments{"path": link + "/f"}).ok()
+	p.read(link + "/f").ok()
 	must(t, os.Remove(link))
 	must(t, os.Symlink("../secret", link))
-	if r := p.call("read_text_file", arguments{"path": link + "/f"}); r.Error == "" ||
+	if r := p.read(link + "/f"); r.Error == "" ||
 		strings.Contains(r.Text, "SECRET") {
 		t.Error(r.Text)
 	}
@@ -85,29 +85,27 @@ func TestRulesAboveRoot(t *testing.T) {
 	root := filepath.Join(base, "project/sub")
 	p := allowing(t, 0, root)
 	for _, name := range []string{"secret/key", "id.pem", "secret"} {
-		p.call("read_text_file", arguments{"path": root + "/" + name}).refused("forbidden")
+		p.read(root + "/" + name).refused("forbidden")
 	}
-	p.call("write_text_file", arguments{"path": root + "/secret/new", "content": "x\n"}).refused("forbidden")
-	p.call("move_file", arguments{"source": root + "/free/f", "destination": root + "/free/f.pem"}).refused("forbidden")
-	p.call("read_text_file", arguments{"path": root + "/fixed/f"}).ok()
-	p.call("write_text_file", arguments{"path": root + "/fixed/new", "content": "x\n"}).refused("read_only")
-	p.call("write_text_file", arguments{"path": root + "/free/new", "content": "x\n"}).ok()
-	if r := p.call("list_directory", arguments{"path": root, "recursive": true}).ok(); r.Text !=
+	p.write(root+"/secret/new", "x\n").refused("forbidden")
+	p.move(root+"/free/f", root+"/free/f.pem").refused("forbidden")
+	p.read(root + "/fixed/f").ok()
+	p.write(root+"/fixed/new", "x\n").refused("read_only")
+	p.write(root+"/free/new", "x\n").ok()
+	if r := p.tree(root).ok(); r.Text !=
 		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n[not listed: forbidden by AGENTS.md]\n"+
 			"[not listed: ignored by AGENTS.md: made/]\n" {
 		t.Error(r.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made/f") ||
+	if r := p.search("text").ok(); strings.Contains(r.Text, "made/f") ||
 		strings.Contains(r.Text, "secret") {
 		t.Error(r.Text)
 	}
 	write(t, base, "project/AGENTS.md", "---\nforbidden: |\n  x\n---\n")
-	r := p.call("read_text_file", arguments{"path": root + "/free/f"})
+	r := p.read(root + "/free/f")
 	r.refused("forbidden")
-	if !strings.Contains(r.Text, "../AGENTS.md") {
-		t.Error(r.Text)
-	}
+	r.says("../AGENTS.md")
 	// The root itself may be what is forbidden.
 	write(t, base, "project/AGENTS.md", "---\nforbidden: [sub]\n---\n")
-	p.call("list_directory", arguments{"path": root}).refused("forbidden")
+	p.list(root).refused("forbidden")
 }

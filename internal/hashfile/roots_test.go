@@ -57,38 +57,33 @@ func TestRootReplaced(t *testing.T) {
 			root, old := filepath.Join(base, "root"), filepath.Join(base, "root.old")
 			write(t, root, "f", "before\n")
 			p := allowing(t, mode, root)
-			read := p.call("read_text_file", arguments{"path": root + "/f"}).ok()
+			read := p.read(root + "/f").ok()
 			must(t, os.Rename(root, old))
 			// Not there: nothing is served, and nothing is made.
 			for _, path := range []string{root + "/f", old + "/f"} {
-				if r := p.call("read_text_file", arguments{"path": path}); r.Error == "" {
+				if r := p.read(path); r.Error == "" {
 					t.Errorf("%s is read: %s", path, r.Text)
 				}
-				if r := p.call("write_text_file", arguments{"path": path + "2", "content": "x\n"}); r.Error == "" {
+				if r := p.write(path+"2", "x\n"); r.Error == "" {
 					t.Errorf("%s is written", path)
 				}
 				p.changed()
 			}
 			write(t, root, "f", "after\n")
-			if r := p.call("read_text_file", arguments{"path": root + "/f"}).ok(); !strings.Contains(r.Text, "|after") {
+			if r := p.read(root + "/f").ok(); !strings.Contains(r.Text, "|after") {
 				t.Errorf("%s", r.Text)
 			}
-			p.call("read_text_file", arguments{"path": old + "/f"}).refused("outside_roots")
-			p.call("edit_text_file",
-				arguments{"path": root + "/f", "file_hash": read.hash(),
-					"operations": ops(replaceOp(read.anchor("before"), "edited"))}).refused("stale")
+			p.read(old + "/f").refused("outside_roots")
+			p.edit(root+"/f", read.hash(), replaceOp(read.anchor("before"), "edited")).refused("stale")
 			// What was read in the one directory is nothing to merge into the other.
 			r := p.call("edit_text_file",
 				arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase",
 					"operations": ops(
-						arguments{"op": "insert_after", "anchor": read.anchor("before"), "content": "more"})}).refused(
-				"stale")
-			if !strings.Contains(r.Text, "no longer known") {
-				t.Error(r.Text)
-			}
-			p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}).ok()
-			p.call("move_file", arguments{"source": root + "/new", "destination": root + "/newer"}).ok()
-			if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "before") ||
+						arguments{"op": "insert_after", "anchor": read.anchor("before"), "content": "more"})}).refused("stale")
+			r.says("no longer known")
+			p.write(root+"/new", "x\n").ok()
+			p.move(root+"/new", root+"/newer").ok()
+			if r := p.search(".").ok(); strings.Contains(r.Text, "before") ||
 				!strings.Contains(r.Text, "|after") {
 				t.Error(r.Text)
 			}
@@ -99,7 +94,7 @@ func TestRootReplaced(t *testing.T) {
 			for range 5 {
 				must(t, os.RemoveAll(root))
 				write(t, root, "f", "again\n")
-				read := p.call("read_text_file", arguments{"path": root + "/f"}).ok()
+				read := p.read(root + "/f").ok()
 				must(t, os.RemoveAll(root))
 				write(t, root, "f", "again, and other\nlines\n")
 				p.call("edit_text_file",
@@ -117,10 +112,10 @@ func TestRootReplaced(t *testing.T) {
 			} {
 				must(t, make())
 				for tool, r := range map[string]reply{
-					"read":    p.call("read_text_file", arguments{"path": root + "/f"}),
-					"mkdir":   p.call("create_directory", arguments{"path": root + "/d"}),
-					"list":    p.call("list_directory", arguments{"path": root}),
-					"allowed": p.call("list_directory", nil),
+					"read":    p.read(root + "/f"),
+					"mkdir":   p.mkdir(root + "/d"),
+					"list":    p.list(root),
+					"allowed": p.list(),
 				} {
 					if r.Error == "" {
 						t.Errorf("%s: %s", tool, r.Text)
@@ -143,18 +138,16 @@ func TestRootRelinked(t *testing.T) {
 			link := filepath.Join(base, "current")
 			must(t, os.Symlink("v1", link))
 			p := allowing(t, mode, link)
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok().anchor("v1")
-			p.call("read_text_file", arguments{"path": base + "/v1/f"}).ok()
-			p.call("read_text_file", arguments{"path": base + "/v2/f"}).refused("outside_roots")
+			p.read(link + "/f").ok().anchor("v1")
+			p.read(base + "/v1/f").ok()
+			p.read(base + "/v2/f").refused("outside_roots")
 			must(t, os.Symlink("v2", link+".new"))
 			must(t, os.Rename(link+".new", link))
-			read := p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			p.call("edit_text_file",
-				arguments{"path": "f", "file_hash": read.hash(),
-					"operations": ops(replaceOp(read.anchor("v2"), "edited"))}).ok()
-			p.call("read_text_file", arguments{"path": base + "/v1/f"}).refused("outside_roots")
-			p.call("write_text_file", arguments{"path": base + "/v1/g", "content": ""}).refused("outside_roots")
-			if r := p.call("list_directory", nil).ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
+			read := p.read(link + "/f").ok()
+			p.edit("f", read.hash(), replaceOp(read.anchor("v2"), "edited")).ok()
+			p.read(base + "/v1/f").refused("outside_roots")
+			p.write(base+"/v1/g", "").refused("outside_roots")
+			if r := p.list().ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
 				t.Error(r.Text)
 			}
 			if content(t, base+"/v1/f") != "v1\n" || content(t, base+"/v2/f") != "edited\n" {
@@ -177,8 +170,8 @@ func TestRootLinkInContent(t *testing.T) {
 			link := filepath.Join(project, "vendor")
 			must(t, os.Symlink("../vendor", link))
 			p := allowing(t, mode, project, link, project+"/docs")
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			p.call("read_text_file", arguments{"path": project + "/docs/f"}).ok()
+			p.read(link + "/f").ok()
+			p.read(project + "/docs/f").ok()
 			// A branch is checked out that brings other links along.
 			must(t, os.Remove(link))
 			must(t, os.RemoveAll(project+"/docs"))
@@ -186,28 +179,27 @@ func TestRootLinkInContent(t *testing.T) {
 			must(t, os.Symlink("../secret", project+"/docs"))
 			for _, path := range []string{link, project + "/docs", base + "/secret"} {
 				for tool, r := range map[string]reply{
-					"read":  p.call("read_text_file", arguments{"path": path + "/f"}),
-					"list":  p.call("list_directory", arguments{"path": path}),
-					"write": p.call("write_text_file", arguments{"path": path + "/new", "content": "x\n"}),
+					"read":  p.read(path + "/f"),
+					"list":  p.list(path),
+					"write": p.write(path+"/new", "x\n"),
 				} {
 					if r.Error == "" || strings.Contains(r.Text, "SECRET") {
 						t.Errorf("%s %s: %s", tool, path, r.Text)
 					}
 				}
 			}
-			p.call("list_directory", arguments{"path": project}).ok()
+			p.list(project).ok()
 			if left, _ := os.ReadDir(base + "/secret"); len(left) != 1 {
 				t.Errorf("%v", left)
 			}
 			// The way back is what was agreed to.
 			must(t, os.Remove(link))
 			must(t, os.Symlink("../vendor", link))
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok()
+			p.read(link + "/f").ok()
 			// What an allowed directory is named by is not moved.
 			must(t, os.Remove(project+"/docs"))
 			write(t, project, "docs/f", "docs\n")
-			p.call("move_file",
-				arguments{"source": project + "/docs", "destination": project + "/d"}).refused("read_only")
+			p.move(project+"/docs", project+"/d").refused("read_only")
 		})
 	}
 }
@@ -221,7 +213,7 @@ func TestRootLinkInContentRace(t *testing.T) {
 			write(t, base, "project/docs/sub/f", "docs\n")
 			project := filepath.Join(base, "project")
 			p := allowing(t, mode, project, project+"/docs/sub")
-			p.call("list_directory", nil).ok() // a client names its roots when it is asked
+			p.list().ok() // a client names its roots when it is asked
 			served := 0
 			race(t, project+"/docs", "../secret", func() {
 				for tool, args := range map[string]arguments{
@@ -298,8 +290,8 @@ func TestRootsTakenBack(t *testing.T) {
 				can := func(which string) {
 					t.Helper()
 					for dir, name := range map[string]string{a: "a", b: "b"} {
-						r, w := p.call("read_text_file", arguments{"path": dir + "/f"}),
-							p.call("write_text_file", arguments{"path": dir + "/f", "content": "x"})
+						r, w := p.read(dir+"/f"),
+							p.write(dir+"/f", "x")
 						switch strings.Contains(which, name) {
 						case true:
 							r.ok()
@@ -338,7 +330,7 @@ func TestRootsTakenBack(t *testing.T) {
 				can("") // no call waits until the client answers
 				p.lists(a)
 				hang.Until(t, "what the client tells counts again", func() bool {
-					return p.call("read_text_file", arguments{"path": a + "/f"}).Error == ""
+					return p.read(a+"/f").Error == ""
 				})
 			})
 		}
@@ -356,7 +348,7 @@ func TestRootsInFlight(t *testing.T) {
 		t.Run(capabilities, func(t *testing.T) {
 			p := connectRaw(t, Config{}, capabilities)
 			p.lists(a)
-			p.call("read_text_file", arguments{"path": a + "/f"}).ok()
+			p.read(a + "/f").ok()
 			// The client is slow, and takes a root back before it answers as it had been.
 			asked := make(chan string, 10)
 			p.mu.Lock()
@@ -380,7 +372,7 @@ func TestRootsInFlight(t *testing.T) {
 			for _, w := range []<-chan rawMessage{first, late} {
 				outcome(t, <-w).refused("outside_roots")
 			}
-			p.call("read_text_file", arguments{"path": b + "/f"}).ok()
+			p.read(b + "/f").ok()
 			// Many at once.
 			before := p.questions()
 			var all []<-chan rawMessage
@@ -729,7 +721,7 @@ func (w *world) play(steps int) {
 			}
 		}
 		if w.agree() { // what is wrong with a call may be said before the client is asked
-			w.p.call("list_directory", nil)
+			w.p.list()
 		}
 		dirs, err := filepath.Glob(w.base + "/*")
 		must(t, err)
@@ -749,7 +741,7 @@ func (w *world) play(steps int) {
 		expect := exists
 		switch tool {
 		case "read":
-			r = w.p.call("read_text_file", arguments{"path": path})
+			r = w.p.read(path)
 			if r.Error == "" {
 				w.read[path] = r.hash()
 			}
@@ -771,41 +763,39 @@ func (w *world) play(steps int) {
 			}
 			delete(w.read, path)
 		case "write":
-			r = w.p.call("write_text_file", arguments{"path": path, "content": "new\n"})
+			r = w.p.write(path, "new\n")
 			_, err := os.Stat(filepath.Dir(path))
 			expect = !exists && err == nil
 		case "rewrite":
-			r = w.p.call("write_text_file",
-				arguments{"path": path, "content": before[realOf(path)] + "re\n",
-					"file_hash": sum([]byte(before[realOf(path)])).String()})
+			r = w.p.write(path, before[realOf(path)]+"re\n", sum([]byte(before[realOf(path)])).String())
 			st, err := os.Stat(path)
 			expect = err == nil && st.Mode().IsRegular()
 		case "move":
 			to := filepath.Join(d2, fmt.Sprint("moved", w.made))
-			r = w.p.call("move_file", arguments{"source": path, "destination": to})
+			r = w.p.move(path, to)
 			expect, may = false, may && w.allowed(to)
 		case "list":
-			r = w.p.call("list_directory", arguments{"path": d})
+			r = w.p.list(d)
 			st, err := os.Stat(d)
 			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
 		case "tree":
-			r = w.p.call("list_directory", arguments{"path": d, "recursive": true})
+			r = w.p.tree(d)
 			st, err := os.Stat(d)
 			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
 		case "search":
-			r = w.p.call("search_files", arguments{"pattern": "<"})
+			r = w.p.search("<")
 			expect, may = false, true
 		case "info":
-			r = w.p.call("list_directory", arguments{"path": path})
+			r = w.p.list(path)
 		case "mkdir":
 			path = filepath.Join(d, fmt.Sprint("made", w.made))
-			r = w.p.call("create_directory", arguments{"path": path})
+			r = w.p.mkdir(path)
 			expect, may = false, w.allowed(path)
 		case "several":
 			r = w.p.call("read_multiple_files", arguments{"paths": []string{path, d + "/f"}})
 			expect, may = true, true
 		case "directories":
-			r = w.p.call("list_directory", nil)
+			r = w.p.list()
 			expect, may = false, true
 			for _, allowed := range r.directories() {
 				if !w.allowed(allowed) {

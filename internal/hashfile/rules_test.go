@@ -38,34 +38,30 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"go.sum", "vendor/v"} {
-		read := p.call("read_text_file", arguments{"path": path}).ok()
+		read := p.read(path).ok()
 		p.call("edit_text_file",
-			arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused(
-			"read_only")
-		p.call("write_text_file",
-			arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
-		p.call("move_file", arguments{"source": path, "destination": "elsewhere"}).refused("read_only")
+			arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused("read_only")
+		p.write(path, "x", read.hash()).refused("read_only")
+		p.move(path, "elsewhere").refused("read_only")
 	}
-	p.call("write_text_file", arguments{"path": "vendor/new", "content": "x"}).refused("read_only")
-	p.call("move_file", arguments{"source": "src/a", "destination": "vendor/a"}).refused("read_only")
-	p.call("create_directory", arguments{"path": "vendor/new"}).refused("read_only")
+	p.write("vendor/new", "x").refused("read_only")
+	p.move("src/a", "vendor/a").refused("read_only")
+	p.mkdir("vendor/new").refused("read_only")
 	// What is ignored is left out, and can be read by name.
-	tree := p.call("list_directory", arguments{"path": ".", "recursive": true}).ok()
+	tree := p.tree(".").ok()
 	if tree.Text != "AGENTS.md\ngo.sum\nsrc/\nsrc/a\nvendor/\nvendor/v\n[not listed: forbidden by AGENTS.md]\n"+
 		"[not listed: ignored by AGENTS.md: dist/]\n" {
 		t.Errorf("%q", tree.Text)
 	}
-	if list := p.call("list_directory", arguments{"path": "src"}).ok(); list.Text != "[FILE] a\n" {
+	if list := p.list("src").ok(); list.Text != "[FILE] a\n" {
 		t.Errorf("%q", list.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") ||
+	if r := p.search("a|SECRET").ok(); strings.Contains(r.Text, "SECRET") ||
 		strings.Contains(r.Text, "dist/out") {
 		t.Errorf("%s", r.Text)
 	}
-	p.call("read_text_file", arguments{"path": "dist/out"}).ok()
-	p.call("edit_text_file",
-		arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
-			"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
+	p.read("dist/out").ok()
+	p.edit("src/a", p.call("read_text_file", arguments{"path": "src/a"}).hash(), replaceOp(p.read("src/a").anchor("a"), "b")).ok()
 }
 
 // TestRulesBypasses tries what got around the rules of the program of source 004.
@@ -73,7 +69,7 @@ func TestRulesBypasses(t *testing.T) {
 	d, p := ruledTree(t)
 	refused := func(path, code string) {
 		t.Helper()
-		p.call("read_text_file", arguments{"path": path}).refused(code)
+		p.read(path).refused(code)
 	}
 	t.Run("dots", func(t *testing.T) {
 		refused(d+"/src/../secrets/key", "forbidden")
@@ -91,51 +87,45 @@ func TestRulesBypasses(t *testing.T) {
 		refused("l2/key", "forbidden")
 		refused("l3/key", "forbidden")
 		refused("l4/key", "forbidden")
-		p.call("write_text_file", arguments{"path": "l2/new", "content": "x"}).refused("forbidden")
-		p.call("move_file", arguments{"source": "src/a", "destination": "l2/a"}).refused("forbidden")
+		p.write("l2/new", "x").refused("forbidden")
+		p.move("src/a", "l2/a").refused("forbidden")
 	})
 	t.Run("case", func(t *testing.T) {
 		refused("SECRETS/key", "forbidden")
 		refused("Secrets/KEY", "forbidden")
 		refused("src/ID.PEM", "forbidden")
-		p.call("write_text_file", arguments{"path": "GO.SUM", "content": "x"}).refused("read_only")
+		p.write("GO.SUM", "x").refused("read_only")
 	})
 	t.Run("moving a directory out", func(t *testing.T) {
-		p.call("move_file", arguments{"source": "secrets", "destination": "public"}).refused("forbidden")
-		p.call("move_file", arguments{"source": "src", "destination": "public"}).refused("forbidden") // it holds id.pem
-		p.call("move_file", arguments{"source": "vendor", "destination": "mine"}).refused("read_only")
+		p.move("secrets", "public").refused("forbidden")
+		p.move("src", "public").refused("forbidden") // it holds id.pem
+		p.move("vendor", "mine").refused("read_only")
 		write(t, d, "plain/x", "x\n")
-		p.call("move_file", arguments{"source": "plain", "destination": "secrets"}).refused("forbidden")
+		p.move("plain", "secrets").refused("forbidden")
 		write(t, d, "plain/y.pem2", "x\n")
-		p.call("move_file", arguments{"source": "plain/y.pem2", "destination": "plain/y.pem"}).refused("forbidden")
-		p.call("move_file", arguments{"source": "plain", "destination": "plain2"}).ok()
+		p.move("plain/y.pem2", "plain/y.pem").refused("forbidden")
+		p.move("plain", "plain2").ok()
 	})
 	t.Run("writing AGENTS.md", func(t *testing.T) {
-		read := p.call("read_text_file", arguments{"path": "AGENTS.md"}).ok()
-		p.call("edit_text_file",
-			arguments{"path": "AGENTS.md", "file_hash": read.hash(),
-				"operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
-		p.call("write_text_file",
-			arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
-		p.call("move_file", arguments{"source": "AGENTS.md", "destination": "old.md"}).refused("read_only")
-		p.call("write_text_file", arguments{"path": "Agents.MD", "content": ""}).refused("read_only")
+		read := p.read("AGENTS.md").ok()
+		p.edit("AGENTS.md", read.hash(), arguments{"op": "delete", "anchor": read.anchor("forbidden:")}).refused("read_only")
+		p.write("AGENTS.md", "", read.hash()).refused("read_only")
+		p.move("AGENTS.md", "old.md").refused("read_only")
+		p.write("Agents.MD", "").refused("read_only")
 		if runtime.GOOS != "windows" {
 			os.Symlink("AGENTS.md", filepath.Join(d, "alias"))
-			p.call("write_text_file",
-				arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
+			p.write("alias", "", read.hash()).refused("read_only")
 		}
 		// A nearer one is welcome, as it can only tighten.
-		p.call("write_text_file",
-			arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
+		p.write("src/AGENTS.md", "---\nforbidden: []\nread_only: [a]\n---\n").ok()
 		refused("src/id.pem", "forbidden")
-		p.call("write_text_file",
-			arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
-		p.call("move_file", arguments{"source": "src", "destination": "src2"}).refused("read_only")
+		p.write("src/a", "x", read.hash()).refused("read_only")
+		p.move("src", "src2").refused("read_only")
 	})
 	t.Run("a directory below the allowed one", func(t *testing.T) {
 		below := serve(t, filepath.Join(d, "src"))
 		// the rules above the allowed directory hold, and say nothing of this file
-		below.call("read_text_file", arguments{"path": "a"}).ok()
+		below.read("a").ok()
 	})
 	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" ||
 		content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
@@ -218,7 +208,7 @@ func TestRulesFailClosed(t *testing.T) {
 		d := dir(t)
 		write(t, d, "AGENTS.md", x.text)
 		write(t, d, "a/secrets/k", "SECRET\n")
-		r := serve(t, d).call("read_text_file", arguments{"path": "a/secrets/k"})
+		r := serve(t, d).read("a/secrets/k")
 		if r.Error != "forbidden" || !strings.Contains(r.Text, "AGENTS.md") || !strings.Contains(r.Text, x.says) ||
 			x.says == "" && strings.Contains(r.Text, "line ") {
 			t.Errorf("%s: %q %s, want %s", x.name, r.Error, r.Text, x.says)
@@ -233,9 +223,6 @@ func TestRulesNotUnderstood(t *testing.T) {
 	write(t, d, "sub/f", "x\n")
 	write(t, d, "f", "x\n")
 	p := serve(t, d)
-	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text,
-		"not understood") {
-		t.Error(r.Text)
-	}
-	p.call("read_text_file", arguments{"path": "f"}).ok()
+	p.read("sub/f").refused("forbidden").says("not understood")
+	p.read("f").ok()
 }

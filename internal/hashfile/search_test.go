@@ -95,7 +95,7 @@ func TestSearchEncodings(t *testing.T) {
 	write(t, d, "latin", "gr\xfc\xdf\n")
 	write(t, d, "picture", "\x89PNG\r\n\x1a\n\x00")
 	write(t, d, "utf16", "\xff\xfeo\x00n\x00e\x00")
-	text := serve(t, d).call("search_files", arguments{"pattern": "^one$"}).ok().Text
+	text := serve(t, d).search("^one$").ok().Text
 	for _, want := range []string{"==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
 		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n"} {
 		if !strings.Contains(text, want) {

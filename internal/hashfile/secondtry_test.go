@@ -307,21 +307,19 @@ func TestMissingNamesNothingHidden(t *testing.T) {
 	write(t, d, "secret1", "no\n")
 	write(t, d, "secret2", "fine\n")
 	p := serve(t, d)
-	r := p.call("read_text_file", arguments{"path": "secret3"}).refused("not_found")
+	r := p.read("secret3").refused("not_found")
 	if strings.Contains(r.Text, "secret1") || !strings.Contains(r.Text, "is it secret2?") {
 		t.Error(r.Text)
 	}
 	write(t, d, "inner/deep/file", "x\n")
 	write(t, d, "inner/deeq", "x\n")
-	narrow, _ := connect(t, Config{Roots: []string{d}}, "2025-11-25", []string{filepath.Join(d, "inner/deep")})
-	r = narrow.call("read_text_file", arguments{"path": filepath.Join(d, "inner/deer")}).refused("outside_roots")
+	narrow := serveAs(t, Config{Roots: []string{d}}, filepath.Join(d, "inner/deep"))
+	r = narrow.read(filepath.Join(d, "inner/deer")).refused("outside_roots")
 	if strings.Contains(r.Text, "deeq") {
 		t.Error(r.Text)
 	}
-	if err := os.RemoveAll(filepath.Join(d, "inner/deep")); err != nil {
-		t.Fatal(err)
-	}
-	r = narrow.call("read_text_file", arguments{"path": filepath.Join(d, "inner/deep")})
+	must(t, os.RemoveAll(filepath.Join(d, "inner/deep")))
+	r = narrow.read(filepath.Join(d, "inner/deep"))
 	if strings.Contains(r.Text, "deeq") {
 		t.Error(r.Text)
 	}
@@ -332,9 +330,7 @@ func TestUnderstood(t *testing.T) {
 	d := dir(t)
 	write(t, d, "a.go", tryText)
 	write(t, d, "b.md", "x\n")
-	if err := os.Mkdir(filepath.Join(d, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(d, "empty"), 0o755))
 	p := serve(t, d)
 	hash := sum([]byte(tryText)).String()
 	for _, x := range []struct {
@@ -368,9 +364,7 @@ func TestUnknownTool(t *testing.T) {
 	p := serve(t, dir(t))
 	var names []string
 	for tool, err := range p.s.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names = append(names, tool.Name)
 	}
 	_, err := p.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "read_file"})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,10 +26,8 @@ func TestSilentRoots(t *testing.T) {
 			p.silent()
 			refused := func() {
 				t.Helper()
-				r := p.call("read_text_file", arguments{"path": path}).refused("outside_roots")
-				if !strings.Contains(r.Text, "did not answer within") {
-					t.Error(r.Text)
-				}
+				r := p.read(path).refused("outside_roots")
+				r.says("did not answer within")
 			}
 			waits := func() {
 				t.Helper()
@@ -55,7 +52,7 @@ func TestSilentRoots(t *testing.T) {
 			atOnce()
 			p.lists(d) // to what it is asked from now on
 			hang.Until(t, "the client is asked again", func() bool {
-				return p.call("read_text_file", arguments{"path": path}).Error == ""
+				return p.read(path).Error == ""
 			})
 			// Of a client that is late, the answer counts: to one that notifies it is the newest, and the other is waited
 			// for again.
@@ -67,7 +64,7 @@ func TestSilentRoots(t *testing.T) {
 			waits()
 			p.lists(d)
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file://%s"}]}}`, <-asked, d))
-			p.call("read_text_file", arguments{"path": path}).ok()
+			p.read(path).ok()
 		})
 	}
 }
@@ -82,9 +79,6 @@ func TestManyRoots(t *testing.T) {
 	}
 	p := connectRaw(t, Config{Roots: []string{d}}, `{"roots":{}}`)
 	p.lists(append([]string{filepath.Join(d, "last")}, all...)...)
-	p.call("read_text_file", arguments{"path": path}).ok()
-	if r := p.call("read_text_file", arguments{"path": d + "/other"}).refused("outside_roots"); !strings.Contains(r.Text,
-		"only the first 256 count") {
-		t.Error(r.Text)
-	}
+	p.read(path).ok()
+	p.read(d + "/other").refused("outside_roots").says("only the first 256 count")
 }

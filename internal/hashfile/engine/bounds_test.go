@@ -71,6 +71,7 @@ func TestRefusedMoves(t *testing.T) {
 		{d + "/plain", d + "/target/plain", rules.Forbidden},
 		{d + "/plain", d + "/target/fixed", rules.ReadOnly},
 		{d + "/linked", other + "/linked", rules.HardLink},
+		{d + "/plain", other + "/plain", hashline.Invalid},
 		{d + "/none", d + "/x", rules.NotFound},
 		{d + "/plain", d + "/plain/deep/plain", hashline.Invalid},
 		{d + "/plain", d + "/link", rules.Exists},

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -49,8 +50,9 @@ func TestEditChain(t *testing.T) {
 // TestEditRefused leaves the file as it was, by each code.
 func TestEditRefused(t *testing.T) {
 	w := serve(t)
-	const text = "a\nb\nb\nlast"
-	w.write("f", text)
+	const text = "a\r\nb\nb\nlast"
+	path := w.write("f", text)
+	before, _ := os.Stat(path)
 	w.write("bin", "\x00")
 	w.write("AGENTS.md", "---\nread_only: [go.sum]\n---\n")
 	w.write("go.sum", text)
@@ -91,8 +93,43 @@ func TestEditRefused(t *testing.T) {
 		Operations: []hashline.Operation{replaceOp(a, "x")}}); err == nil {
 		t.Error("a call that was canceled writes")
 	}
-	if w.content("f") != text || w.content("go.sum") != text {
+	after, _ := os.Stat(path)
+	if w.content("f") != text || w.content("go.sum") != text || !os.SameFile(before, after) ||
+		!before.ModTime().Equal(after.ModTime()) {
 		t.Error("a file is changed")
+	}
+}
+
+// TestEditKeepsBytes edits files of every kind of bytes, and tells of them what a reader is told.
+func TestEditKeepsBytes(t *testing.T) {
+	for _, c := range []struct{ before, op, line, content, after string }{
+		{"a\r\nb\r\n", "replace", "2b", "x", "a\r\nx\r\n"},
+		{"a\nb", "replace", "2b", "x", "a\nx"},
+		{"\ufeffa\nb\n", "replace", "2b", "x", "\ufeffa\nx\n"},
+		{"a  \n\nb\n\n", "replace", "3b", "x", "a  \n\nx\n\n"},
+		{"a\r\nb\nc\r\nd", "replace", "2b", "x", "a\r\nx\nc\r\nd"},
+		{"", "append", "", "first", "first\n"},
+		// An empty last line without an end is no line any more.
+		{"a\nb", "replace", "2b", "", "a\n"},
+		{"a\nb", "insert_after", "2b", "", "a\nb\n"},
+		{"b", "replace", "1b", "", ""},
+		{"a\r\nb", "replace", "2b", "x\n\n", "a\r\nx\r\n"},
+		{"\ufeffb", "replace", "1\ufeffb", "", "\ufeff"},
+	} {
+		w := serve(t)
+		w.write("f", c.before)
+		_, hash := w.read("f")
+		at := ""
+		if c.line != "" {
+			at = anchor(int(c.line[0]-'0'), c.line[1:])
+		}
+		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, op(c.op, at, c.content))
+		must(t, err)
+		read, _ := w.read("f")
+		if got := w.content("f"); got != c.after || !digest.Equal(done.Hash, digest.FromBytes([]byte(got))) ||
+			!digest.Equal(read.Hash, done.Hash) || read.Lines != done.New.Lines() {
+			t.Errorf("%q: %q, want %q; %d lines, then %d", c.before, got, c.after, done.New.Lines(), read.Lines)
+		}
 	}
 }
 

@@ -34,21 +34,15 @@ func TestSwapGivesBack(t *testing.T) {
 			writeFile(t, d, "other", "other\n")
 			path := writeFile(t, d, "f", "old\n")
 			r, err := os.OpenRoot(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer r.Close()
 			info, _ := r.Lstat("f")
 			held, _ := os.Open(path)
 			defer held.Close()
 			mine, err := os.Open(writeFile(t, d, ".temp", "mine\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer mine.Close()
-			if err := foreign(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, foreign(path))
 			before := describe(path)
 			if err := swap(place.In(r, ".temp", nil), place.In(r, "f", nil), mine,
 				Contents{Data: []byte("old\n"), Info: info}); err == nil {

@@ -21,18 +21,14 @@ import (
 func dir(t *testing.T) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	return path
 }
 
@@ -40,9 +36,7 @@ func write(t *testing.T, dir, name, text string) string {
 func allow(t *testing.T, dirs ...string) *Scope {
 	t.Helper()
 	source, err := NewSource(dirs, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sc := source.Configured()
 	t.Cleanup(func() { sc.Close(); source.Close() })
 	return sc
@@ -72,14 +66,10 @@ func refused(t *testing.T, what string, err error, code hashline.Code) {
 func readAll(t *testing.T, p *Place) string {
 	t.Helper()
 	f, _, err := p.Open(os.O_RDONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	data, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -87,9 +77,7 @@ func readAll(t *testing.T, p *Place) string {
 func link(t *testing.T, dir string, links ...[2]string) {
 	t.Helper()
 	for _, l := range links {
-		if err := os.Symlink(l[1], filepath.Join(dir, l[0])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(l[1], filepath.Join(dir, l[0])))
 	}
 }
 
@@ -250,5 +238,12 @@ func TestOddNamesThatExist(t *testing.T) {
 		if err := at(t, sc, name).CheckName(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -19,9 +19,7 @@ import (
 func visited(ctx context.Context, t *testing.T, p *Place, all bool) (paths string, err error) {
 	t.Helper()
 	opened, sets, err := p.OpenDirectory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close()
 	var found []string
 	visit := func(_ *os.Root, rel string, _ fs.DirEntry, _ rules.Sets) error {
@@ -82,9 +80,7 @@ func TestWalkDepth(t *testing.T) {
 		} else if code != "" {
 			refused(t, "too deep", err, code)
 		}
-		if err := os.RemoveAll(filepath.Join(d, "n")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(d, "n")))
 	}
 }
 
@@ -107,9 +103,7 @@ func TestOpenRefused(t *testing.T) {
 	// What was a file or a directory when it was resolved, and is a link now, is not followed.
 	file, sub := at(t, sc, "f"), at(t, sc, "sub")
 	for _, name := range []string{"f", "sub"} {
-		if err := os.Rename(filepath.Join(d, name), filepath.Join(d, name+".was")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(d, name), filepath.Join(d, name+".was")))
 	}
 	link(t, d, [2]string{"f", "secret"}, [2]string{"sub", "sub.was"})
 	_, _, err := file.Open(os.O_RDONLY)
@@ -128,9 +122,7 @@ func TestCheckUnmoved(t *testing.T) {
 			if err := p.CheckUnmoved(); err != nil {
 				t.Error(err)
 			}
-			if err := os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
 			if again {
 				write(t, base, "root/sub/deep/f", "x\n")
 			}

@@ -103,9 +103,7 @@ func TestInterruptedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a answered
-	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(out.Bytes(), &a))
 	text := a.Result.Content[0].Text
 	if written != 30 || !strings.HasSuffix(text, "\n[this answer is not complete: "+
 		"the call was cancelled while it was written]\n") {
