@@ -51,10 +51,8 @@ func TestRulesUnderOtherNames(t *testing.T) {
 // is in it, by whichever path it is reached.
 func TestRootInRoot(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: [sub/secret]\nread_only: [sub/fixed]\n---\n")
-	write(t, d, "sub/AGENTS.md", "---\nforbidden: [own]\n---\n")
-	write(t, d, "sub/secret", "SECRET\n")
-	write(t, d, "sub/own", "SECRET\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: [sub/secret]\nread_only: [sub/fixed]\n---\n",
+		"sub/AGENTS.md", "---\nforbidden: [own]\n---\n", "sub/secret", "SECRET\n", "sub/own", "SECRET\n")
 	fixed := write(t, d, "sub/fixed", "fixed\n")
 	write(t, d, "sub/fine", "fine\n")
 	other := dir(t)
@@ -135,12 +133,8 @@ func TestRulesOfTheRoot(t *testing.T) {
 // TestIgnoredFromAbove honours the .gitignore files above the directory that is asked for.
 func TestIgnoredFromAbove(t *testing.T) {
 	d := dir(t)
-	write(t, d, ".gitignore", "*.log\nsrc/gen/\n")
-	write(t, d, "src/.gitignore", "!keep.log\n")
-	write(t, d, "src/deep/a.log", "hit\n")
-	write(t, d, "src/deep/keep.log", "hit\n")
-	write(t, d, "src/deep/f", "hit\n")
-	write(t, d, "src/gen/f", "hit\n")
+	writeAll(t, d, ".gitignore", "*.log\nsrc/gen/\n", "src/.gitignore", "!keep.log\n", "src/deep/a.log", "hit\n",
+		"src/deep/keep.log", "hit\n", "src/deep/f", "hit\n", "src/gen/f", "hit\n")
 	p := serve(t, d)
 	for path, want := range map[string]string{
 		".": "src/\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n", "src": "deep/\ndeep/f\ndeep/keep.log\n",

@@ -226,9 +226,7 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 // system would follow, is not read.
 func TestForbiddenSwap(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: [id.pem]\n---\n")
-	write(t, d, "id.pem", "SECRET\n")
-	write(t, d, "file", "fine\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: [id.pem]\n---\n", "id.pem", "SECRET\n", "file", "fine\n")
 	p := serve(t, d)
 	race(t, filepath.Join(d, "file"), "id.pem", func() {
 		if r := p.read("file"); strings.Contains(r.Text, "SECRET") {

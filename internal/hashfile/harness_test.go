@@ -264,6 +264,14 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
+// writeAll makes files, each given by its name and its text.
+func writeAll(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		write(t, dir, files[i], files[i+1])
+	}
+}
+
 func content(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)

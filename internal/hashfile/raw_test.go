@@ -181,10 +181,21 @@ func (p *rawClient) replies(member string) {
 }
 
 // silent makes the client not answer.
-func (p *rawClient) silent() {
+func (p *rawClient) silent() { p.defers() }
+
+// defers makes the client not answer, and returns the ids of what it is asked from now on.
+func (p *rawClient) defers() <-chan jsonID {
+	asked := make(chan jsonID, 100)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answer = func(json.RawMessage) string { return "" }
+	p.answer = func(id jsonID) string {
+		select {
+		case asked <- id:
+		default:
+		}
+		return ""
+	}
+	return asked
 }
 
 func (p *rawClient) changed() {

@@ -63,11 +63,8 @@ func TestRepositoryNames(t *testing.T) {
 		for _, path := range []string{at, d + "/p"} {
 			p.move(path, d+"/elsewhere").refused("read_only")
 		}
-		after := state(t, d)
-		for path := range union(before, after) {
-			if before[path] != after[path] {
-				t.Errorf("%s is %q", path, after[path])
-			}
+		if paths := changed(before, state(t, d)); len(paths) > 0 {
+			t.Errorf("%q", paths)
 		}
 		// Also where it is, or holds, the allowed directory.
 		for _, root := range []string{at, at + "/hooks"} {

@@ -15,9 +15,7 @@ func TestRootBecomesLink(t *testing.T) {
 	for mode, m := range rootModes {
 		t.Run(m.name, func(t *testing.T) {
 			base := dir(t)
-			write(t, base, "secret/docs/f", "SECRET\n")
-			write(t, base, "secret/f", "SECRET\n")
-			write(t, base, "project/sub/docs/f", "docs\n")
+			writeAll(t, base, "secret/docs/f", "SECRET\n", "secret/f", "SECRET\n", "project/sub/docs/f", "docs\n")
 			root := filepath.Join(base, "project/sub/docs")
 			p := allowing(t, mode, root)
 			p.read(root + "/f").ok()
@@ -57,9 +55,7 @@ func TestRootBecomesLink(t *testing.T) {
 // another place than when the root was named.
 func TestRootLinkOfRepository(t *testing.T) {
 	base := dir(t)
-	write(t, base, "secret/f", "SECRET\n")
-	write(t, base, "vendor/f", "vendor\n")
-	write(t, base, "project/.git/HEAD", "ref: refs/heads/main\n")
+	writeAll(t, base, "secret/f", "SECRET\n", "vendor/f", "vendor\n", "project/.git/HEAD", "ref: refs/heads/main\n")
 	link := filepath.Join(base, "project", "vendor")
 	must(t, os.Symlink("../vendor", link))
 	p := allowing(t, 0, link)

@@ -16,14 +16,8 @@ const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\
 // ruledTree makes a project with rules.
 func ruledTree(t *testing.T) (string, *peer) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", rulesText)
-	write(t, d, "secrets/key", "SECRET\n")
-	write(t, d, "secrets/deep/key", "SECRET\n")
-	write(t, d, "src/id.pem", "SECRET\n")
-	write(t, d, "src/a", "a\n")
-	write(t, d, "go.sum", "sum\n")
-	write(t, d, "vendor/v", "v\n")
-	write(t, d, "dist/out", "a\n")
+	writeAll(t, d, "AGENTS.md", rulesText, "secrets/key", "SECRET\n", "secrets/deep/key", "SECRET\n",
+		"src/id.pem", "SECRET\n", "src/a", "a\n", "go.sum", "sum\n", "vendor/v", "v\n", "dist/out", "a\n")
 	return d, serve(t, d)
 }
 
@@ -219,9 +213,7 @@ func TestRulesFailClosed(t *testing.T) {
 // TestRulesNotUnderstood: rules that are not understood forbid their directory, and no other.
 func TestRulesNotUnderstood(t *testing.T) {
 	d := dir(t)
-	write(t, d, "sub/AGENTS.md", "---\nforbidden: {x: y}\n---\n")
-	write(t, d, "sub/f", "x\n")
-	write(t, d, "f", "x\n")
+	writeAll(t, d, "sub/AGENTS.md", "---\nforbidden: {x: y}\n---\n", "sub/f", "x\n", "f", "x\n")
 	p := serve(t, d)
 	p.read("sub/f").refused("forbidden").says("not understood")
 	p.read("f").ok()

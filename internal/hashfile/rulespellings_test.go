@@ -179,9 +179,8 @@ func TestRulesAboveEveryRoot(t *testing.T) {
 	for mode, m := range rootModes {
 		t.Run(m.name, func(t *testing.T) {
 			base := dir(t)
-			write(t, base, "AGENTS.md", "---\nforbidden: [\"project/{sub,other}/secret\"]\n---\n")
-			write(t, base, "project/sub/secret/f", secretText)
-			write(t, base, "project/sub/free", "free\n")
+			writeAll(t, base, "AGENTS.md", "---\nforbidden: [\"project/{sub,other}/secret\"]\n---\n",
+				"project/sub/secret/f", secretText, "project/sub/free", "free\n")
 			root, link := filepath.Join(base, "project/sub"), filepath.Join(dir(t), "link")
 			must(t, os.Symlink(root, link))
 			above := filepath.Join(base, "project/AGENTS.md")
@@ -203,9 +202,7 @@ func TestRulesAboveEveryRoot(t *testing.T) {
 // TestRulesBelowTopmostRoot: in the root of the file system, rules further down hold.
 func TestRulesBelowTopmostRoot(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: secret\n---\n")
-	write(t, d, "secret", secretText)
-	write(t, d, "free", "free\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: secret\n---\n", "secret", secretText, "free", "free\n")
 	p := serve(t, "/")
 	p.read(d + "/free").ok()
 	p.read(d + "/secret").refused("forbidden")

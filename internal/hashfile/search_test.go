@@ -64,9 +64,8 @@ func TestSearchAnswer(t *testing.T) {
 	long := strings.Repeat("a long name\x01 ", 15)
 	must(t, os.Mkdir(filepath.Join(d, long), 0o700))
 	for i := range 400 {
-		write(t, d, fmt.Sprintf("%s/%s%d", long, long, i), strings.Repeat(strings.Repeat("{}", 199)+"\n", 9))
-		write(t, d, fmt.Sprintf("%s/%d latin", long, i), "\xfc\n")
-		write(t, d, fmt.Sprintf("%s/%d binary", long, i), "\x00\n")
+		writeAll(t, d, fmt.Sprintf("%s/%s%d", long, long, i), strings.Repeat(strings.Repeat("{}", 199)+"\n", 9),
+			fmt.Sprintf("%s/%d latin", long, i), "\xfc\n", fmt.Sprintf("%s/%d binary", long, i), "\x00\n")
 	}
 	p := serve(t, d)
 	for _, args := range []arguments{{"context": 10, "max_results": 1000}, {"max_results": 1000}, {"max_results": 1},
@@ -91,10 +90,8 @@ func TestSearchAnswer(t *testing.T) {
 // UTF-8.
 func TestSearchEncodings(t *testing.T) {
 	d := dir(t)
-	write(t, d, "bom", "\ufeffone\ntwo\n")
-	write(t, d, "latin", "gr\xfc\xdf\n")
-	write(t, d, "picture", "\x89PNG\r\n\x1a\n\x00")
-	write(t, d, "utf16", "\xff\xfeo\x00n\x00e\x00")
+	writeAll(t, d, "bom", "\ufeffone\ntwo\n", "latin", "gr\xfc\xdf\n", "picture", "\x89PNG\r\n\x1a\n\x00",
+		"utf16", "\xff\xfeo\x00n\x00e\x00")
 	text := serve(t, d).search("^one$").ok().Text
 	for _, want := range []string{"==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
 		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n"} {

@@ -303,9 +303,7 @@ func fillIn(args arguments, dir, hash string) arguments {
 // TestMissingNamesNothingHidden: the names that a refusal suggests are those that the caller may list.
 func TestMissingNamesNothingHidden(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: [secret1]\n---\n")
-	write(t, d, "secret1", "no\n")
-	write(t, d, "secret2", "fine\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: [secret1]\n---\n", "secret1", "no\n", "secret2", "fine\n")
 	p := serve(t, d)
 	r := p.read("secret3").refused("not_found")
 	if strings.Contains(r.Text, "secret1") || !strings.Contains(r.Text, "is it secret2?") {

@@ -3,7 +3,6 @@
 package hashfile
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -57,10 +56,7 @@ func TestSilentRoots(t *testing.T) {
 			// Of a client that is late, the answer counts: to one that notifies it is the newest, and the other is waited
 			// for again.
 			p = connectRaw(t, Config{RootsWait: wait}, capabilities)
-			asked := make(chan json.RawMessage, 10)
-			p.mu.Lock()
-			p.answer = func(id json.RawMessage) string { asked <- id; return "" }
-			p.mu.Unlock()
+			asked := p.defers()
 			waits()
 			p.lists(d)
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file://%s"}]}}`, <-asked, d))

@@ -53,9 +53,7 @@ func TestEditRefused(t *testing.T) {
 	const text = "a\r\nb\nb\nlast"
 	path := w.write("f", text)
 	before, _ := os.Stat(path)
-	w.write("bin", "\x00")
-	w.write("AGENTS.md", "---\nread_only: [go.sum]\n---\n")
-	w.write("go.sum", text)
+	w.writeAll("bin", "\x00", "AGENTS.md", "---\nread_only: [go.sum]\n---\n", "go.sum", text)
 	_, hash := w.read("f")
 	a, b := anchor(1, "a"), anchor(2, "b")
 	for what, c := range map[string]struct {

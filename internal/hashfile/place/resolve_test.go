@@ -32,6 +32,14 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
+// writeAll makes files, each given by its name and its text.
+func writeAll(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		write(t, dir, files[i], files[i+1])
+	}
+}
+
 // allow returns what a call may use if these directories are allowed.
 func allow(t *testing.T, dirs ...string) *Scope {
 	t.Helper()
@@ -151,9 +159,7 @@ func TestResolve(t *testing.T) {
 func TestResolveRefused(t *testing.T) {
 	base := dir(t)
 	in := filepath.Join(base, "in")
-	write(t, in, "file", "fine\n")
-	write(t, in, "AGENTS.md", "---\nforbidden: [secret, \"*.pem\"]\n---\n")
-	write(t, in, "secret/key", "no\n")
+	writeAll(t, in, "file", "fine\n", "AGENTS.md", "---\nforbidden: [secret, \"*.pem\"]\n---\n", "secret/key", "no\n")
 	write(t, base, "in_evil/f", "SECRET\n")
 	write(t, base, "out/f", "SECRET\n")
 	link(t, in, [2]string{"out", "../out"}, [2]string{"self", "self"}, [2]string{"a", in + "/b"},

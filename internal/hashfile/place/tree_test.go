@@ -87,9 +87,7 @@ func TestWalkDepth(t *testing.T) {
 // TestOpenRefused: only a regular file is opened as a file, and only a directory as one.
 func TestOpenRefused(t *testing.T) {
 	d := dir(t)
-	write(t, d, "f", "x\n")
-	write(t, d, "secret", "SECRET\n")
-	write(t, d, "sub/f", "x\n")
+	writeAll(t, d, "f", "x\n", "secret", "SECRET\n", "sub/f", "x\n")
 	sc := allow(t, d)
 	for path, code := range map[string]hashline.Code{".": rules.NotAFile, "sub": rules.NotAFile,
 		"none": rules.NotFound, "none/f": rules.NotFound} {
@@ -135,12 +133,8 @@ func TestCheckUnmoved(t *testing.T) {
 func TestCheckWritable(t *testing.T) {
 	base := dir(t)
 	d := filepath.Join(base, "d")
-	write(t, d, "AGENTS.md", "---\nread_only: [go.sum, 'vendor/']\n---\n")
-	write(t, d, "bare/HEAD", "ref: refs/heads/main\n")
-	write(t, d, "bare/objects/x", "x\n")
-	write(t, d, "bare/refs/x", "x\n")
-	write(t, d, "half/HEAD", "x\n")
-	write(t, d, "half/objects/x", "x\n")
+	writeAll(t, d, "AGENTS.md", "---\nread_only: [go.sum, 'vendor/']\n---\n", "bare/HEAD", "ref: refs/heads/main\n",
+		"bare/objects/x", "x\n", "bare/refs/x", "x\n", "half/HEAD", "x\n", "half/objects/x", "x\n")
 	sc := allow(t, d)
 	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit",
 		".GIT/config", "sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
@@ -153,9 +147,7 @@ func TestCheckWritable(t *testing.T) {
 		}
 	}
 	// A directory above the allowed one makes a repository of it.
-	write(t, base, "HEAD", "x\n")
-	write(t, base, "objects/x", "x\n")
-	write(t, base, "refs/x", "x\n")
+	writeAll(t, base, "HEAD", "x\n", "objects/x", "x\n", "refs/x", "x\n")
 	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), rules.ReadOnly)
 	// Git looks no further than the work tree in which the directory lies.
 	write(t, d, ".git/HEAD", "x\n")
