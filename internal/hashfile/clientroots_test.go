@@ -98,18 +98,13 @@ func TestRootsLinks(t *testing.T) {
 		t.Skip(err)
 	}
 	p := serveAs(t, Config{Roots: []string{base}}, filepath.Join(base, "link"))
-	p.read(filepath.Join(base, "a/f")).ok()
-	p.read(filepath.Join(base, "link/f")).ok()
-	p.read(filepath.Join(base, "b/f")).refused("outside_roots")
-	p.write(filepath.Join(base, "b/new"), "").refused("outside_roots")
-	p.move(filepath.Join(base, "a/f"), filepath.Join(base, "b/g")).refused("outside_roots")
+	allOK(p.read(filepath.Join(base, "a/f")), p.read(filepath.Join(base, "link/f")))
+	allRefused("outside_roots", p.read(filepath.Join(base, "b/f")), p.write(filepath.Join(base, "b/new"), ""),
+		p.move(filepath.Join(base, "a/f"), filepath.Join(base, "b/g")))
 	// What is above the client's roots is not theirs.
-	p.list(base).refused("outside_roots")
-	p.tree(base).refused("outside_roots")
-	p.mkdir(filepath.Join(base, "new")).refused("outside_roots")
+	allRefused("outside_roots", p.list(base), p.tree(base), p.mkdir(filepath.Join(base, "new")))
 	// What lies outside the client's roots is not told apart.
-	p.read(filepath.Join(base, "b/f/none")).refused("outside_roots")
-	p.read(filepath.Join(base, "c/none")).refused("outside_roots")
+	allRefused("outside_roots", p.read(filepath.Join(base, "b/f/none")), p.read(filepath.Join(base, "c/none")))
 	if _, err := New(Config{Roots: []string{filepath.Join(base, "none")}}); err == nil {
 		t.Error("a root that does not exist is accepted")
 	}

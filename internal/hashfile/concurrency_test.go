@@ -69,7 +69,8 @@ func startAs(t *testing.T, program string, c Config, attr *syscall.SysProcAttr) 
 	p.out = bufio.NewReaderSize(out, 1<<20)
 	must(t, p.cmd.Start())
 	t.Cleanup(p.stop)
-	_, err = p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	_, err = p.ask("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	must(t, err)
 	fmt.Fprintln(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return p

@@ -82,6 +82,12 @@ func (c caller) edit(path, hash string, operations ...arguments) reply {
 	return c("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": operations})
 }
 
+// rebase makes an edit that is to be merged.
+func (c caller) rebase(path, hash string, operation arguments) reply {
+	return c("edit_text_file", arguments{"path": path, "file_hash": hash, "on_stale": "rebase",
+		"operations": ops(operation)})
+}
+
 // replace reads a file, and replaces one of its lines.
 func (c caller) replace(path, line, by string) reply {
 	read := c.read(path).ok()
@@ -178,6 +184,22 @@ func (r reply) refused(code string) reply {
 		r.t.Errorf("%q %s, want %s", r.Error, r.Text, code)
 	}
 	return r
+}
+
+// allOK demands that calls succeed.
+func allOK(all ...reply) {
+	for _, r := range all {
+		r.t.Helper()
+		r.ok()
+	}
+}
+
+// allRefused demands that calls are refused with a code.
+func allRefused(code string, all ...reply) {
+	for _, r := range all {
+		r.t.Helper()
+		r.refused(code)
+	}
 }
 
 // says demands that the answer holds texts.

@@ -75,12 +75,6 @@ func withheld(t *testing.T, all ...reply) {
 	}
 }
 
-// rebase makes an edit that is to be merged.
-func (c caller) rebase(path, hash string, operation arguments) reply {
-	return c("edit_text_file", arguments{"path": path, "file_hash": hash, "on_stale": "rebase",
-		"operations": ops(operation)})
-}
-
 // TestRootReplaced: the directory that was named is served as what it is, and what it was is
 // outside: moved away and made again, with and without a notification, removed and made
 // again, and named through a link that is re-pointed.
@@ -102,8 +96,7 @@ func TestRootReplaced(t *testing.T) {
 		p.edit(f, read.hash(), replaceOp(read.anchor("before"), "edited")).refused("stale")
 		// What was read in the one directory is nothing to merge into the other.
 		p.rebase(f, read.hash(), insertOp(read.anchor("before"), "more")).refused("stale").says("no longer known")
-		p.write(root+"/new", "x\n").ok()
-		p.move(root+"/new", root+"/newer").ok()
+		allOK(p.write(root+"/new", "x\n"), p.move(root+"/new", root+"/newer"))
 		p.search(".").ok().says("|after").not("before")
 		if entries(t, old, 1); content(t, old+"/f") != "before\n" {
 			t.Error("the directory that was moved away is changed")
@@ -143,8 +136,7 @@ func TestRootRelinked(t *testing.T) {
 		p.read(v2).refused("outside_roots")
 		must(t, os.Rename(link(t, base, "new", "v2"), current))
 		p.replace(current+"/f", "v2", "edited").ok()
-		p.read(v1).refused("outside_roots")
-		p.write(base+"/v1/g", "").refused("outside_roots")
+		allRefused("outside_roots", p.read(v1), p.write(base+"/v1/g", ""))
 		if r := p.list().ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
 			t.Error(r.Text)
 		}
@@ -162,8 +154,7 @@ func TestRootLinkInContent(t *testing.T) {
 		project := filepath.Join(base, "project")
 		vendor, docs := link(t, project, "vendor", "../vendor"), filepath.Join(project, "docs")
 		p := allow(project, vendor, docs)
-		p.read(vendor + "/f").ok()
-		p.read(docs + "/f").ok()
+		allOK(p.read(vendor+"/f"), p.read(docs+"/f"))
 		// A branch is checked out that brings other links along.
 		must(t, errors.Join(os.Remove(vendor), os.RemoveAll(docs)))
 		link(t, project, "vendor", "../secret")

@@ -59,8 +59,7 @@ func TestLeftoversSaid(t *testing.T) {
 	}
 	p := serveAs(t, Config{Roots: []string{d}, Locks: locks})
 	back := filepath.Join(d, "main.go")
-	p.move(left, back).ok()
-	p.write(back, "ours\n", sum([]byte("theirs\n")).String()).ok()
+	allOK(p.move(left, back), p.write(back, "ours\n", sum([]byte("theirs\n")).String()))
 	if got := content(t, back); got != "ours\n" {
 		t.Errorf("%q", got)
 	}

@@ -106,8 +106,7 @@ func TestReadLimits(t *testing.T) {
 		t.Error("the long line is not whole")
 	}
 	small := serveAs(t, Config{Roots: []string{d}, MaxFile: 100})
-	small.read(path).refused("too_large")
-	small.write(filepath.Join(d, "new"), strings.Repeat("x", 101)).refused("too_large")
+	allRefused("too_large", small.read(path), small.write(filepath.Join(d, "new"), strings.Repeat("x", 101)))
 	p.read(write(t, d, "latin", "caf\xe9")).refused("binary").says("offset 3")
 }
 
@@ -123,8 +122,7 @@ func TestSparseFile(t *testing.T) {
 	for name, value := range map[string]int{"end_line": 1, "max_bytes": 1 << 30} {
 		p.call("read_text_file", arguments{"path": sparse, name: value}).refused("too_large")
 	}
-	p.edit(sparse, none, replaceOp("1:25", "x")).refused("too_large")
-	p.write(sparse, "x", none).refused("too_large")
+	allRefused("too_large", p.edit(sparse, none, replaceOp("1:25", "x")), p.write(sparse, "x", none))
 	p.search("needle").ok().says("==> f <==")
 }
 

@@ -6,7 +6,19 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+func setAttribute(path string) bool {
+	return unix.Setxattr(path, "user.hallmark", []byte("kept"), 0) == nil
+}
+
+func hasAttribute(path string) bool {
+	buf := make([]byte, 10)
+	n, err := unix.Getxattr(path, "user.hallmark", buf)
+	return err == nil && string(buf[:n]) == "kept"
+}
 
 // mount shows a directory at another path, too.
 func mount(from, to string) error { return syscall.Mount(from, to, "", syscall.MS_BIND, "") }
