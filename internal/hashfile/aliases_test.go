@@ -99,21 +99,3 @@ func TestRulesOfTheRoot(t *testing.T) {
 		allRefused("forbidden", p.read("f"), p.write("AGENTS.md", "", sum([]byte(rules)).String()))
 	}
 }
-
-// TestIgnoredFromAbove honours the .gitignore files above the directory that is asked for.
-func TestIgnoredFromAbove(t *testing.T) {
-	d := dir(t)
-	writeAll(t, d, ".gitignore", "*.log\nsrc/gen/\n", "src/.gitignore", "!keep.log\n", "src/deep/a.log", "hit\n",
-		"src/deep/keep.log", "hit\n", "src/deep/f", "hit\n", "src/gen/f", "hit\n")
-	p := serve(t, d)
-	for path, want := range map[string]string{
-		".":   ".gitignore\nsrc/\nsrc/.gitignore\nsrc/deep/\nsrc/deep/f\nsrc/deep/keep.log\n",
-		"src": ".gitignore\ndeep/\ndeep/f\ndeep/keep.log\n", "src/deep": "f\nkeep.log\n",
-	} {
-		got, ignored, _ := strings.Cut(p.tree(path).ok().Text, "[not listed: ignored by .gitignore: ")
-		if got != want || !strings.Contains(ignored, "a.log") {
-			t.Errorf("%s: %q, want %q; ignored is %q", path, got, want, ignored)
-		}
-		p.call("search_files", arguments{"path": path, "pattern": "hit"}).ok().says("[2 hits in 2 files; ")
-	}
-}

@@ -1,7 +1,6 @@
 package hashfile
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -86,26 +85,5 @@ func TestRoots(t *testing.T) {
 			odd, _ := connect(t, Config{Roots: []string{a}}, version, []string{"/none", "//elsewhere" + a, a + "/f%00"})
 			can(odd)
 		})
-	}
-}
-
-// TestRootsLinks takes client roots by their real paths.
-func TestRootsLinks(t *testing.T) {
-	base := dir(t)
-	write(t, base, "a/f", "text\n")
-	write(t, base, "b/f", "text\n")
-	if err := os.Symlink("a", filepath.Join(base, "link")); err != nil {
-		t.Skip(err)
-	}
-	p := serveAs(t, Config{Roots: []string{base}}, filepath.Join(base, "link"))
-	allOK(p.read(filepath.Join(base, "a/f")), p.read(filepath.Join(base, "link/f")))
-	allRefused("outside_roots", p.read(filepath.Join(base, "b/f")), p.write(filepath.Join(base, "b/new"), ""),
-		p.move(filepath.Join(base, "a/f"), filepath.Join(base, "b/g")))
-	// What is above the client's roots is not theirs.
-	allRefused("outside_roots", p.list(base), p.tree(base), p.mkdir(filepath.Join(base, "new")))
-	// What lies outside the client's roots is not told apart.
-	allRefused("outside_roots", p.read(filepath.Join(base, "b/f/none")), p.read(filepath.Join(base, "c/none")))
-	if _, err := New(Config{Roots: []string{filepath.Join(base, "none")}}); err == nil {
-		t.Error("a root that does not exist is accepted")
 	}
 }

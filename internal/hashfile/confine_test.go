@@ -192,19 +192,6 @@ func TestPipeSwapGHSAp9cv8g754xcg(t *testing.T) {
 	})
 }
 
-// TestForbiddenSwap: a file that becomes a link to a forbidden one beside it, which the
-// system would follow, is not read.
-func TestForbiddenSwap(t *testing.T) {
-	d := dir(t)
-	writeAll(t, d, "AGENTS.md", "---\nforbidden: [id.pem]\n---\n", "id.pem", "SECRET\n", "file", "fine\n")
-	p := serve(t, d)
-	race(t, filepath.Join(d, "file"), "id.pem", func() {
-		if r := p.read("file"); strings.Contains(r.Text, "SECRET") {
-			t.Fatal("read what is forbidden")
-		}
-	})
-}
-
 // TestNamesAsTheyAreGHSA7rgqgccqqphx: quotes, blanks and tildes belong to a name. The path
 // that is checked is the one that is used.
 func TestNamesAsTheyAreGHSA7rgqgccqqphx(t *testing.T) {
