@@ -65,6 +65,9 @@ func TestLongAnswers(t *testing.T) {
 	if len(r.Text) > 25<<10 || !strings.HasSuffix(r.Text, "[the diff goes on]\n") {
 		t.Errorf("a diff of %d bytes", len(r.Text))
 	}
+	if strings.Contains(content(t, filepath.Join(d, "short")), "long") {
+		t.Error("a dry run writes")
+	}
 }
 
 // TestRelocated: an anchor that moved is found, unless anchors have to be exact.
