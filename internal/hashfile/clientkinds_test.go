@@ -45,18 +45,12 @@ func TestClientsThatShowTextAlone(t *testing.T) {
 	edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("two"), "2"))}
 	write(t, d, "f", "zero\none\ntwo\nthree\n")
 	r := p.call("edit_text_file", edit).refused("stale")
-	if !strings.Contains(r.Text, r.All["message"].(string)) || !strings.Contains(r.Text, r.hash()) {
-		t.Errorf("%v: %s", r.All, r.Text)
-	}
+	r.says(r.All["message"].(string), r.hash())
 	for _, line := range r.All["lines"].([]any) {
-		if !strings.Contains(r.Text, "\n"+line.(string)) {
-			t.Errorf("%s lacks %s", r.Text, line)
-		}
+		r.says("\n" + line.(string))
 	}
 	for _, a := range r.All["anchors"].([]any) {
-		if now := a.(map[string]any)["now"].(string); !strings.Contains(r.Text, now) {
-			t.Errorf("%s lacks %s", r.Text, now)
-		}
+		r.says(a.(map[string]any)["now"].(string))
 	}
 }
 
@@ -133,12 +127,9 @@ func TestRootsListedEmpty(t *testing.T) {
 	path := write(t, d, "f", "text\n")
 	for want, roots := range map[string][]string{"was started with --root": {d}, "start it with --root DIR": nil} {
 		p, _ := connect(t, Config{Roots: roots}, "2025-11-25", []string{})
-		for tool, args := range map[string]arguments{"read_text_file": {"path": path}, "list_directory": nil,
-			"search_files": {"pattern": "x", "path": path}} {
-			if r := p.call(tool, args).refused("outside_roots"); !strings.Contains(r.Text, want) ||
-				!strings.Contains(r.Text, "lists no") {
-				t.Errorf("%s: %s", tool, r.Text)
-			}
+		search := p.call("search_files", arguments{"pattern": "x", "path": path})
+		for _, r := range []reply{p.read(path), p.list(), search} {
+			r.refused("outside_roots").says(want, "lists no")
 		}
 	}
 }

@@ -41,14 +41,11 @@ func TestSearchGlobs(t *testing.T) {
 		{"src", ""},
 		{`src\a.c`, ""},
 	} {
-		text := p.call("search_files", arguments{"pattern": "ignored", "glob": c.glob}).ok().Text
-		var found []string
-		for _, m := range regexp.MustCompile(`(?m)^==> (.*) <==$`).FindAllStringSubmatch(text, -1) {
-			found = append(found, m[1])
-		}
-		if got := strings.Join(found, " "); got != c.want {
+		r := p.call("search_files", arguments{"pattern": "ignored", "glob": c.glob}).ok()
+		if got := strings.Join(foundIn(r), " "); got != c.want {
 			t.Errorf("%v: %s, want %s", c.glob, got, c.want)
 		}
+		text := r.Text
 		if skipped := strings.Contains(fmt.Sprint(c.glob), "!ignored"); strings.Contains(text, "ignored/]") == skipped {
 			t.Errorf("%v: what is excluded is not to be told, and what is ignored is: %s", c.glob, text)
 		}
@@ -92,11 +89,6 @@ func TestSearchEncodings(t *testing.T) {
 	d := dir(t)
 	writeAll(t, d, "bom", "\ufeffone\ntwo\n", "latin", "gr\xfc\xdf\n", "picture", "\x89PNG\r\n\x1a\n\x00",
 		"utf16", "\xff\xfeo\x00n\x00e\x00")
-	text := serve(t, d).search("^one$").ok().Text
-	for _, want := range []string{"==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
-		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
-	}
+	serve(t, d).search("^one$").ok().says("==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
+		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n")
 }

@@ -25,8 +25,7 @@ func TestSilentRoots(t *testing.T) {
 			p.silent()
 			refused := func() {
 				t.Helper()
-				r := p.read(path).refused("outside_roots")
-				r.says("did not answer within")
+				p.read(path).refused("outside_roots").says("did not answer within")
 			}
 			waits := func() {
 				t.Helper()
