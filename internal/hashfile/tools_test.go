@@ -187,6 +187,7 @@ func TestDirectories(t *testing.T) {
 			t.Errorf("%q, want %q", r.Text, want)
 		}
 	}
+	p.list("ev\nil\x1b[2J").ok().says(`ev\nil\x1b[2J: file, `)
 	p.mkdir("b/x.txt").refused("exists")
 	p.move("none", "q").refused("not_found")
 	there, err := os.Stat(path)

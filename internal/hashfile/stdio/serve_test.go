@@ -257,10 +257,3 @@ func TestGarbage(t *testing.T) {
 	c.in.Close()
 	c.ended()
 }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -103,7 +103,9 @@ func TestInterruptedText(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a answered
-	must(t, json.Unmarshal(out.Bytes(), &a))
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
 	text := a.Result.Content[0].Text
 	if written != 30 || !strings.HasSuffix(text, "\n[this answer is not complete: "+
 		"the call was cancelled while it was written]\n") {
