@@ -25,9 +25,7 @@ func TestMappedAnchors(t *testing.T) {
 		now, _ := Parse([]byte(current))
 		ours := operations(t, f)
 		mapped, err := MapAnchors([]byte(base), []byte(current), ours, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range mapped {
 			if m.Line == 0 {
 				continue
@@ -93,9 +91,7 @@ func TestManyOperations(t *testing.T) {
 	}
 	for _, ops := range [][]Operation{moved, slices.Repeat([]Operation{{Op: Append, Content: &content}}, many)} {
 		r, err := Edit(file.Bytes(), ops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !bytes.HasSuffix(r.Bytes(), []byte("last\n"+strings.Repeat("x\n", many))) {
 			t.Errorf("%s: not all are there, or not behind the last line", ops[0].Op)
 		}
@@ -122,9 +118,7 @@ func TestMapManyAnchors(t *testing.T) {
 		ops = append(ops, Operation{Op: Delete, Anchor: first + ".." + last}, Operation{Op: Delete, Anchor: "7:0000"})
 	}
 	mapped, err := MapAnchors([]byte(base.String()), []byte(current.String()), ops, Options{Width: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := 0; i < len(mapped); i += 3 {
 		a, b := mapped[i], mapped[i+1]
 		if a.Line != 1 || b.Line != lines+3 || !b.Altered {

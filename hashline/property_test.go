@@ -18,9 +18,7 @@ func TestEditEqualsLineArray(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		file := text(t, "file")
 		f, err := Parse([]byte(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ops := operations(t, f)
 		r, err := Edit([]byte(file), ops, Options{})
 		var e *Error
@@ -37,9 +35,7 @@ func TestEditEqualsLineArray(t *testing.T) {
 			}
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := string(r.Bytes()); got != want {
 			t.Fatalf("%q, want %q", got, want)
 		}
@@ -154,9 +150,7 @@ func TestDiff(t *testing.T) {
 					Content: &content})
 		}
 		r, err := Edit([]byte(file), ops, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return r
 	}
 	for _, x := range []struct{ other, hunks int }{{9, 1}, {12, 1}, {13, 2}} {
@@ -189,9 +183,7 @@ func TestUntouchedBytes(t *testing.T) {
 		r, err := Edit([]byte(file),
 			[]Operation{{Op: Replace, Anchor: strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), 2)), "\n"),
 				Content: &content}}, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		line := f.Line(n)
 		start := f.lineStart(n)
 		if n == 1 && strings.HasPrefix(file, bom) {

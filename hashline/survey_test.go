@@ -18,9 +18,7 @@ func TestSurveyKeepsRange(t *testing.T) {
 			First: rapid.IntRange(0, 14).Draw(t, "first"), Last: rapid.IntRange(0, 14).Draw(t, "last"),
 			MaxLines: rapid.IntRange(0, 5).Draw(t, "lines"), MaxBytes: rapid.IntRange(0, 20).Draw(t, "bytes"),
 		}
-		if err := survey(s, []byte(file), rapid.IntRange(1, 30).Draw(t, "size")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, survey(s, []byte(file), rapid.IntRange(1, 30).Draw(t, "size")))
 		want, lines, full := "", 0, false
 		last := s.Last
 		if last == 0 {
@@ -38,9 +36,7 @@ func TestSurveyKeepsRange(t *testing.T) {
 			t.Fatalf("%q, want %q", got, eachLine(want))
 		}
 		whole := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
-		if err := whole.WriteAll([]byte(file)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, whole.WriteAll([]byte(file)))
 		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full ||
 			whole.Lines() != f.Lines() {
 			t.Fatalf("whole: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
@@ -48,13 +44,9 @@ func TestSurveyKeepsRange(t *testing.T) {
 		grown := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
 		for at := 0; at < len(file); { // in memory that moves
 			at = min(at+rapid.IntRange(1, 30).Draw(t, "more"), len(file))
-			if err := grown.Extend([]byte(file[:at])); err != nil {
-				t.Fatal(err)
-			}
+			must(t, grown.Extend([]byte(file[:at])))
 		}
-		if err := grown.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, grown.Close())
 		if all, n, isFull := grown.Kept(); string(all) != want || n != lines || isFull != full ||
 			grown.Lines() != f.Lines() || grown.Size() != int64(len(file)) {
 			t.Fatalf("grown: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
@@ -75,9 +67,7 @@ func TestSurveyFindsLine(t *testing.T) {
 	for _, first := range []int{lines / 2, lines, lines + 1} {
 		for _, size := range []int{128 << 10, lines} {
 			s := &Survey{First: first, Last: first, MaxLines: 2000, MaxBytes: 256 << 10}
-			if err := survey(s, file, size); err != nil {
-				t.Fatal(err)
-			}
+			must(t, survey(s, file, size))
 			if kept, n, full := s.Kept(); len(kept) != n || n != min(1, lines+1-first) || full || s.Lines() != lines {
 				t.Errorf("line %d: %d bytes, %d lines of %d, full %v", first, len(kept), n, s.Lines(), full)
 			}

@@ -105,14 +105,10 @@ func (v editVector) options() Options { return Options{Width: v.Width, Exact: v.
 func load(t testing.TB) (v vectors) {
 	t.Helper()
 	data, err := os.ReadFile("../spec/hashline.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, d.Decode(&v))
 	if len(v.Tags) < 25 || len(v.Files) < 10 || len(v.Binary) < 5 || len(v.Edits) < 150 || len(v.Rebases) < 15 ||
 		len(v.Texts) < 50 || len(v.Contents) < 10 {
 		t.Fatal("spec/hashline.json is not whole")
@@ -138,9 +134,7 @@ func TestTags(t *testing.T) {
 func TestFiles(t *testing.T) {
 	for _, v := range load(t).Files {
 		f, err := Parse([]byte(v.File))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := strings.Join(v.Text, "\n")
 		if len(v.Text) > 0 {
 			want += "\n"
@@ -175,9 +169,7 @@ func TestFiles(t *testing.T) {
 func TestBinary(t *testing.T) {
 	for _, v := range load(t).Binary {
 		data, err := hex.DecodeString(v.Hex)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := fmt.Sprintf("at offset %d", v.Offset)
 		check := func(how string, err error) {
 			t.Helper()
@@ -261,9 +253,7 @@ func TestMaps(t *testing.T) {
 				v.check(t, nil, err)
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var want []Mapped
 			for _, m := range v.Mapped {
 				want = append(want, Mapped(m))
@@ -293,9 +283,7 @@ func (v editVector) check(t *testing.T, r *Result, err error) {
 		}
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if string(r.Bytes()) != *v.Result {
 		t.Errorf("%q, want %q", r.Bytes(), *v.Result)
 	}
@@ -316,5 +304,16 @@ func (v editVector) check(t *testing.T, r *Result, err error) {
 	}
 	if !slices.Equal(r.Repeated, repeated) {
 		t.Errorf("repeated %+v, want %+v", r.Repeated, repeated)
+	}
+}
+
+// must demands that there is no error, of a test or of a property's check.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,38 +31,21 @@ func text(size int) []byte {
 func BenchmarkAnswer(b *testing.B) {
 	data := text(10 << 20)
 	e := engine.New(engine.Options{MaxFile: DefaultMaxFile, Anchors: hashline.Options{Width: 2}})
-	b.SetBytes(int64(len(data)))
-	b.Run("all", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			e.WriteTagged(io.Discard, &engine.Reading{Text: data, First: 1})
-		}
-	})
-	b.Run("tags", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		var buf []byte
-		for b.Loop() {
-			buf = hashline.AppendLines(buf[:0], data, 1, 2)
-		}
-	})
-	b.Run("sum", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			digest.FromBytes(data)
-		}
-	})
-	b.Run("survey", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			(&hashline.Survey{First: 1}).WriteAll(data)
-		}
-	})
-	b.Run("parse", func(b *testing.B) {
-		b.SetBytes(int64(len(data)))
-		for b.Loop() {
-			hashline.Parse(data)
-		}
-	})
+	var buf []byte
+	for name, part := range map[string]func(){
+		"all":    func() { e.WriteTagged(io.Discard, &engine.Reading{Text: data, First: 1}) },
+		"tags":   func() { buf = hashline.AppendLines(buf[:0], data, 1, 2) },
+		"sum":    func() { digest.FromBytes(data) },
+		"survey": func() { (&hashline.Survey{First: 1}).WriteAll(data) },
+		"parse":  func() { hashline.Parse(data) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				part()
+			}
+		})
+	}
 }
 
 // benchClient is a client that looks into nothing but the beginning of an answer.
@@ -122,52 +107,50 @@ func (c benchClient) call(tool, arguments string) string {
 		tool, arguments))
 }
 
-// BenchmarkRead is a whole call that reads a file.
-func BenchmarkRead(b *testing.B) {
-	for _, size := range []int{1000, 100_000, 10_000_000, 60_000_000} {
+// benchCall runs calls to a server of a directory with a file, of each of the sizes.
+func benchCall(b *testing.B, sizes []int, call func(c benchClient, path string, size, n int)) {
+	for _, size := range sizes {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			c, path := benchServer(b, size)
 			b.SetBytes(int64(size))
-			for b.Loop() {
-				c.call("read_text_file", fmt.Sprintf(`{"path":%q,"max_bytes":100000000}`, path))
+			for n := 0; b.Loop(); n++ {
+				call(c, path, size, n)
 			}
 		})
 	}
 }
 
+// BenchmarkRead is a whole call that reads a file.
+func BenchmarkRead(b *testing.B) {
+	benchCall(b, []int{1000, 100_000, 10_000_000, 60_000_000}, func(c benchClient, path string, _, _ int) {
+		c.call("read_text_file", fmt.Sprintf(`{"path":%q,"max_bytes":100000000}`, path))
+	})
+}
+
 // BenchmarkReadLine is a whole call that reads the line in the middle of a file.
 func BenchmarkReadLine(b *testing.B) {
+	lines := map[int]int{}
 	for _, size := range []int{100_000, 10_000_000, 60_000_000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			c, path := benchServer(b, size)
-			line := bytes.Count(text(size), []byte{'\n'}) / 2
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":%d,"end_line":%d}`, path, line, line))
-			}
-		})
+		lines[size] = bytes.Count(text(size), []byte{'\n'}) / 2
 	}
+	benchCall(b, slices.Sorted(maps.Keys(lines)), func(c benchClient, path string, size, _ int) {
+		c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":%d,"end_line":%[2]d}`, path, lines[size]))
+	})
 }
 
 // BenchmarkEdit is two whole calls: one reads the first line of a file, and one replaces it. The file is synced to the
 // disk.
 func BenchmarkEdit(b *testing.B) {
-	for _, size := range []int{100_000, 10_000_000} {
-		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			c, path := benchServer(b, size)
-			b.SetBytes(int64(size))
-			for n := 0; b.Loop(); n++ {
-				answer := c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":1,"end_line":1}`, path))
-				_, hash, _ := strings.Cut(answer, "file_hash=")
-				hash, rest, _ := strings.Cut(hash, " ")
-				_, line, _ := strings.Cut(rest, `\n`)
-				anchor, _, _ := strings.Cut(line, "|")
-				answer = c.call("edit_text_file", fmt.Sprintf(`{"path":%q,"file_hash":%q,"operations":[{"op":"replace",`+
-					`"anchor":%q,"content":"edit %d"}]}`, path, hash, anchor, n))
-				if strings.Contains(answer, `"isError":true`) {
-					b.Fatal(answer)
-				}
-			}
-		})
-	}
+	benchCall(b, []int{100_000, 10_000_000}, func(c benchClient, path string, _, n int) {
+		answer := c.call("read_text_file", fmt.Sprintf(`{"path":%q,"start_line":1,"end_line":1}`, path))
+		_, hash, _ := strings.Cut(answer, "file_hash=")
+		hash, rest, _ := strings.Cut(hash, " ")
+		_, line, _ := strings.Cut(rest, `\n`)
+		anchor, _, _ := strings.Cut(line, "|")
+		answer = c.call("edit_text_file", fmt.Sprintf(`{"path":%q,"file_hash":%q,"operations":[{"op":"replace",`+
+			`"anchor":%q,"content":"edit %d"}]}`, path, hash, anchor, n))
+		if strings.Contains(answer, `"isError":true`) {
+			c.b.Fatal(answer)
+		}
+	})
 }

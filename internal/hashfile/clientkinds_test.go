@@ -23,7 +23,7 @@ func TestClientsThatShowStructureAlone(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "one\ntwo\nthree\n")
 	p := serve(t, d)
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	for tool, args := range map[string]arguments{
 		"read_text_file": {"path": path}, "read_multiple_files": {"paths": []string{path}}, "list_directory": {"path": d},
 		"search_files": {"pattern": "o"}, "write_text_file": {"path": "new", "content": "x\n"},
@@ -41,22 +41,16 @@ func TestClientsThatShowTextAlone(t *testing.T) {
 	d := dir(t)
 	path := write(t, d, "f", "one\ntwo\nthree\n")
 	p := serve(t, d)
-	read := p.call("read_text_file", arguments{"path": path}).ok()
+	read := p.read(path).ok()
 	edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("two"), "2"))}
 	write(t, d, "f", "zero\none\ntwo\nthree\n")
 	r := p.call("edit_text_file", edit).refused("stale")
-	if !strings.Contains(r.Text, r.All["message"].(string)) || !strings.Contains(r.Text, r.hash()) {
-		t.Errorf("%v: %s", r.All, r.Text)
-	}
+	r.says(r.All["message"].(string), r.hash())
 	for _, line := range r.All["lines"].([]any) {
-		if !strings.Contains(r.Text, "\n"+line.(string)) {
-			t.Errorf("%s lacks %s", r.Text, line)
-		}
+		r.says("\n" + line.(string))
 	}
 	for _, a := range r.All["anchors"].([]any) {
-		if now := a.(map[string]any)["now"].(string); !strings.Contains(r.Text, now) {
-			t.Errorf("%s lacks %s", r.Text, now)
-		}
+		r.says(a.(map[string]any)["now"].(string))
 	}
 }
 
@@ -101,12 +95,12 @@ func TestClientsThatCutAnswers(t *testing.T) {
 	}
 	var paths []string
 	for _, name := range []string{"code", "digits", "marks", "short", "ideogram", "blank", "hex", "long"} {
-		check(name, p.call("read_text_file", arguments{"path": name}).ok().Text)
+		check(name, p.read(name).ok().Text)
 		paths = append(paths, name)
 	}
 	check("several", p.call("read_multiple_files", arguments{"paths": paths}).ok().Text)
-	check("list", p.call("list_directory", arguments{"path": "many"}).ok().Text)
-	check("tree", p.call("list_directory", arguments{"path": d, "recursive": true}).ok().Text)
+	check("list", p.list("many").ok().Text)
+	check("tree", p.tree(d).ok().Text)
 	check("names", p.call("search_files", arguments{"glob": "*.txt", "max_results": 1000}).ok().Text)
 	check("hits", p.call("search_files", arguments{"pattern": ".", "max_results": 1000, "context": 10}).ok().Text)
 	// To go on is to read all of it, in order.
@@ -133,12 +127,9 @@ func TestRootsListedEmpty(t *testing.T) {
 	path := write(t, d, "f", "text\n")
 	for want, roots := range map[string][]string{"was started with --root": {d}, "start it with --root DIR": nil} {
 		p, _ := connect(t, Config{Roots: roots}, "2025-11-25", []string{})
-		for tool, args := range map[string]arguments{"read_text_file": {"path": path}, "list_directory": nil,
-			"search_files": {"pattern": "x", "path": path}} {
-			if r := p.call(tool, args).refused("outside_roots"); !strings.Contains(r.Text, want) ||
-				!strings.Contains(r.Text, "lists no") {
-				t.Errorf("%s: %s", tool, r.Text)
-			}
+		search := p.call("search_files", arguments{"pattern": "x", "path": path})
+		for _, r := range []reply{p.read(path), p.list(), search} {
+			r.refused("outside_roots").says(want, "lists no")
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package hashfile
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,11 +41,11 @@ func TestRoots(t *testing.T) {
 					}) {
 						code = ""
 					}
-					if r := p.call("read_text_file", arguments{"path": filepath.Join(d, "f")}); r.Error != code {
+					if r := p.read(filepath.Join(d, "f")); r.Error != code {
 						t.Errorf("%s: %q %s, want %q", d, r.Error, r.Text, code)
 					}
 				}
-				r := p.call("list_directory", nil)
+				r := p.list()
 				if got := r.directories(); len(got) != len(allowed) {
 					t.Errorf("directories %v, want %q", got, allowed)
 				}
@@ -55,9 +53,7 @@ func TestRoots(t *testing.T) {
 			// Neither.
 			none, _ := connect(t, Config{}, version, nil)
 			can(none)
-			if r := none.call("read_text_file", arguments{"path": a + "/f"}); !strings.Contains(r.Text, "--root") {
-				t.Error(r.Text)
-			}
+			none.read(a + "/f").says("--root")
 			// --root alone.
 			flags, _ := connect(t, Config{Roots: []string{a}}, version, nil)
 			can(flags, a)
@@ -69,7 +65,7 @@ func TestRoots(t *testing.T) {
 				f()
 				// The notification travels beside the calls.
 				for end := time.Now().Add(hang.Long); time.Now().Before(end); time.Sleep(time.Millisecond) {
-					r := p.call("list_directory", nil)
+					r := p.list()
 					if got := r.directories(); len(got) == len(allowed) &&
 						(len(got) == 0 || got[0] == allowed[0]) {
 						break
@@ -89,33 +85,5 @@ func TestRoots(t *testing.T) {
 			odd, _ := connect(t, Config{Roots: []string{a}}, version, []string{"/none", "//elsewhere" + a, a + "/f%00"})
 			can(odd)
 		})
-	}
-}
-
-// TestRootsLinks takes client roots by their real paths.
-func TestRootsLinks(t *testing.T) {
-	base := dir(t)
-	write(t, base, "a/f", "text\n")
-	write(t, base, "b/f", "text\n")
-	if err := os.Symlink("a", filepath.Join(base, "link")); err != nil {
-		t.Skip(err)
-	}
-	p, _ := connect(t, Config{Roots: []string{base}}, "2025-11-25", []string{filepath.Join(base, "link")})
-	p.call("read_text_file", arguments{"path": filepath.Join(base, "a/f")}).ok()
-	p.call("read_text_file", arguments{"path": filepath.Join(base, "link/f")}).ok()
-	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f")}).refused("outside_roots")
-	p.call("write_text_file", arguments{"path": filepath.Join(base, "b/new"), "content": ""}).refused("outside_roots")
-	p.call("move_file",
-		arguments{"source": filepath.Join(base, "a/f"), "destination": filepath.Join(base, "b/g")}).refused(
-		"outside_roots")
-	// What is above the client's roots is not theirs.
-	p.call("list_directory", arguments{"path": base}).refused("outside_roots")
-	p.call("list_directory", arguments{"path": base, "recursive": true}).refused("outside_roots")
-	p.call("create_directory", arguments{"path": filepath.Join(base, "new")}).refused("outside_roots")
-	// What lies outside the client's roots is not told apart.
-	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f/none")}).refused("outside_roots")
-	p.call("read_text_file", arguments{"path": filepath.Join(base, "c/none")}).refused("outside_roots")
-	if _, err := New(Config{Roots: []string{filepath.Join(base, "none")}}); err == nil {
-		t.Error("a root that does not exist is accepted")
 	}
 }

@@ -25,32 +25,14 @@ func startBert(t *testing.T, d string, mode os.FileMode) *process {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	self, err := os.Executable()
-	must(t, err)
-	program, err := os.ReadFile(self)
-	must(t, err)
-	place := t.TempDir()
-	copied, locks := filepath.Join(place, "server"), filepath.Join(place, "locks")
-	must(t, errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o700), os.Chown(locks, bert, bert),
-		os.Chown(d, anna, team), os.Chmod(d, mode),
-		os.Chmod(filepath.Dir(place), 0o755), os.Chmod(filepath.Dir(d), 0o755)))
-	return startAs(t, copied, Config{Roots: []string{d}, Locks: locks},
-		&syscall.SysProcAttr{Credential: &syscall.Credential{Uid: bert, Gid: bert, Groups: []uint32{team}}})
+	must(t, errors.Join(os.Chown(d, anna, team), os.Chmod(d, mode)))
+	return startUser(t, d, syscall.Credential{Uid: bert, Gid: bert, Groups: []uint32{team}})
 }
 
-// change makes a server replace the only line of a file, or write the file whole.
-func change(p *process, tool, path string) processReply {
-	args := arguments{"path": path, "file_hash": sum([]byte("a\n")).String()}
-	if tool == "edit_text_file" {
-		args["operations"] = ops(replaceOp("1:8c", "b"))
-	} else {
-		args["content"] = "b\n"
-	}
-	r, err := p.call(tool, args)
-	if err != nil {
-		return processReply{Error: &struct{ Message string }{err.Error()}}
-	}
-	return r
+// changes are the ways to make b of the only line, a, of a file.
+var changes = map[string]func(p *process, path string) reply{
+	"edit":  func(p *process, path string) reply { return p.replace(path, "a", "b") },
+	"write": func(p *process, path string) reply { return p.write(path, "b\n", sum([]byte("a\n")).String()) },
 }
 
 // TestColleague edits files that belong to somebody else and that the server may write: what cannot be kept is said,
@@ -79,26 +61,12 @@ func TestColleague(t *testing.T) {
 		{"setuid in place", 0o755, os.ModeSetuid | 0o775, team, anna, team, 0o775,
 			[]string{"[not atomic: ", "[mode: "}, nil},
 	} {
-		for _, tool := range []string{"edit_text_file", "write_text_file"} {
-			t.Run(c.what+" "+tool, func(t *testing.T) {
+		for way, change := range changes {
+			t.Run(c.what+" "+way, func(t *testing.T) {
 				d := dir(t)
 				path := write(t, d, "f", "a\n")
 				must(t, errors.Join(os.Chown(path, anna, c.group), os.Chmod(path, c.mode)))
-				r := change(startBert(t, d, c.dir), tool, path)
-				if r.Error != nil || r.Result.IsError {
-					t.Fatal(r)
-				}
-				text := r.Result.Content[0].Text
-				for _, want := range c.notices {
-					if !strings.Contains(text, want) {
-						t.Errorf("%q does not say %s", text, want)
-					}
-				}
-				for _, not := range c.notNotices {
-					if strings.Contains(text, not) {
-						t.Errorf("%q says %s", text, not)
-					}
-				}
+				change(startBert(t, d, c.dir), path).ok().says(c.notices...).not(c.notNotices...)
 				info, err := os.Stat(path)
 				must(t, err)
 				st := info.Sys().(*syscall.Stat_t)
@@ -120,21 +88,14 @@ func TestColleagueRefused(t *testing.T) {
 	path := write(t, d, "f", "a\n")
 	must(t, errors.Join(os.Chown(path, anna, team), os.Chmod(path, 0o644)))
 	p := startBert(t, d, 0o777)
-	for _, tool := range []string{"edit_text_file", "write_text_file"} {
-		r := change(p, tool, path)
-		if r.Error != nil || !r.Result.IsError ||
-			!strings.Contains(r.Result.Content[0].Text, "the system denies access (permission denied)") {
-			t.Errorf("%v", r)
-		}
+	for _, change := range changes {
+		change(p, path).refused("io").says("the system denies access (permission denied)")
 	}
 	if content(t, path) != "a\n" {
 		t.Error("written")
 	}
 	must(t, os.Chmod(d, 0o755))
-	r, err := p.call("write_text_file", arguments{"path": filepath.Join(d, "new"), "content": "x"})
-	if err != nil || !r.Result.IsError || !strings.Contains(r.Result.Content[0].Text, "(permission denied)") {
-		t.Errorf("%v, %v", r, err)
-	}
+	p.write(filepath.Join(d, "new"), "x").refused("io").says("(permission denied)")
 }
 
 // accessList is an access control list: for the owner, a named user, the group, its mask, and others.
@@ -174,8 +135,7 @@ func TestAccessLists(t *testing.T) {
 		must(t, unix.Setxattr(d, given, accessList(bert, 6), 0))
 		before := read(path)
 		p := serve(t, d)
-		p.call("write_text_file",
-			arguments{"path": path, "content": "b\n", "file_hash": sum([]byte("a\n")).String()}).ok()
+		p.write(path, "b\n", sum([]byte("a\n")).String()).ok()
 		if after := read(path); after != before {
 			t.Errorf("listed %t: %q became %q", listed, before, after)
 		}
@@ -184,7 +144,7 @@ func TestAccessLists(t *testing.T) {
 		}
 		// A new file gets what the directory gives.
 		made := filepath.Join(d, "new")
-		p.call("write_text_file", arguments{"path": made, "content": "b\n"}).ok()
+		p.write(made, "b\n").ok()
 		if !strings.Contains(read(made), string(binary.LittleEndian.AppendUint32(nil, bert))) {
 			t.Errorf("%q", read(made))
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
-// allRefused calls each tool and demands one code, and one text, of all.
-func (p *peer) allRefused(path, code string) {
+// refusesAll calls each tool and demands one code, and one text, of all.
+func (p *peer) refusesAll(path, code string) {
 	p.t.Helper()
 	for tool, r := range p.tools(path) {
 		if r.Error != code {
@@ -40,112 +40,89 @@ func TestPrefixCVE202553110(t *testing.T) {
 	inside, _ := outsideOf(t)
 	write(t, inside+"_evil", "secret", "SECRET\n")
 	p := serve(t, inside)
-	p.allRefused(inside+"_evil/secret", "outside_roots")
-	p.allRefused(inside+"/../allowed_evil/secret", "outside_roots")
-	p.allRefused("../allowed_evil/secret", "outside_roots")
+	for _, path := range []string{inside + "_evil", inside + "/../allowed_evil", "../allowed_evil"} {
+		p.refusesAll(path+"/secret", "outside_roots")
+	}
 }
 
 // TestLinkCVE202553109: links to files and directories outside, absolute and relative, also
-// through other links, lead nowhere, and what is said does not depend on what is there.
+// through other links, lead nowhere. Those that stay inside are followed, as package place shows.
 func TestLinkCVE202553109(t *testing.T) {
 	inside, outside := outsideOf(t)
-	link := func(to, name string) string {
-		if err := os.Symlink(to, filepath.Join(inside, name)); err != nil {
-			t.Fatal(err)
-		}
-		return filepath.Join(inside, name)
-	}
 	p := serve(t, inside)
 	for _, path := range []string{
-		link(outside+"/secret", "abs"), link("../outside/secret", "rel"), link("abs", "twice"),
-		link(outside, "dir") + "/secret", inside + "/dir/none", link("..", "up") + "/outside/secret",
-		link("/", "slash") + "/etc/passwd", link(outside+"/none", "dangling"),
+		link(t, inside, "abs", outside+"/secret"), link(t, inside, "rel", "../outside/secret"),
+		link(t, inside, "twice", "abs"), link(t, inside, "dir", outside) + "/secret", inside + "/dir/none",
+		link(t, inside, "up", "..") + "/outside/secret", link(t, inside, "slash", "/") + "/etc/passwd",
+		link(t, inside, "dangling", outside+"/none"),
 	} {
-		p.allRefused(path, "outside_roots")
-	}
-	same := func(path string) string {
-		return strings.ReplaceAll(p.call("read_text_file", arguments{"path": path}).Text, path, "PATH")
-	}
-	if a, b := same(inside+"/dir/secret"), same(inside+"/dir/none"); a != b {
-		t.Errorf("%q tells from %q what exists", a, b)
+		p.refusesAll(path, "outside_roots")
 	}
 	if content(t, outside+"/secret") != "SECRET\n" {
 		t.Error("written outside")
 	}
-	// Links that stay inside are followed; loops end.
-	link("file", "fine")
-	link(inside+"/file", "fine2")
-	link("loop", "loop")
-	p.call("read_text_file", arguments{"path": inside + "/fine"}).ok()
-	p.call("read_text_file", arguments{"path": inside + "/fine2"}).ok()
-	p.call("read_text_file", arguments{"path": inside + "/loop"}).refused("not_found")
 	// A link is edited through, and stays a link.
-	read := p.call("read_text_file", arguments{"path": inside + "/fine"}).ok()
-	p.call("edit_text_file",
-		arguments{"path": inside + "/fine", "file_hash": read.hash(),
-			"operations": ops(replaceOp(read.anchor("fine"), "edited"))}).ok()
-	if st, _ := os.Lstat(inside + "/fine"); st.Mode()&os.ModeSymlink == 0 || content(t, inside+"/file") != "edited\n" {
-		t.Error("the link is replaced, or its target not edited")
+	fine := link(t, inside, "fine", "file")
+	p.replace(fine, "fine", "edited").ok()
+	if leads(t, fine, "file"); content(t, inside+"/file") != "edited\n" {
+		t.Error("its target is not edited")
 	}
 }
 
 // race swaps name between what is allowed and a link to the outside while f runs.
 func race(t *testing.T, name, linkTo string, f func()) {
 	t.Helper()
-	var stop atomic.Bool
-	done := make(chan int)
 	parked := name + ".parked"
+	if n := whileItRuns(1500*time.Millisecond, f, func() {
+		os.Rename(name, parked)
+		os.Symlink(linkTo, name)
+		os.Remove(name)
+		os.Rename(parked, name)
+	}); n < 20 {
+		t.Logf("only %d swaps", n)
+	}
+}
+
+// whileItRuns calls f again and again for so long, and beside it swap, and returns how often that was.
+func whileItRuns(long time.Duration, f, swap func()) (swaps int) {
+	var stop atomic.Bool
+	done := make(chan bool)
 	go func() {
-		swaps := 0
 		for ; !stop.Load(); swaps++ {
-			os.Rename(name, parked)
-			os.Symlink(linkTo, name)
-			os.Remove(name)
-			os.Rename(parked, name)
+			swap()
 		}
-		done <- swaps
+		close(done)
 	}()
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); {
+	for end := time.Now().Add(long); time.Now().Before(end); {
 		f()
 	}
 	stop.Store(true)
-	if n := <-done; n < 20 {
-		t.Logf("only %d swaps", n)
-	}
+	<-done
+	return swaps
 }
 
 // TestParentSwapGHSA53mrw429c597: a directory that becomes a link between check and
 // write does not lead the write outside.
 func TestParentSwapGHSA53mrw429c597(t *testing.T) {
 	inside, outside := outsideOf(t)
-	write(t, inside, "dir/secret", "mine\n")
+	secret := write(t, inside, "dir/secret", "mine\n")
 	p := serve(t, inside)
 	race(t, filepath.Join(inside, "dir"), outside, func() {
-		p.call("write_text_file", arguments{"path": inside + "/dir/new", "content": "x\n"})
+		p.write(inside+"/dir/new", "x\n")
 		os.Remove(inside + "/dir/new")
-		read := p.call("read_text_file", arguments{"path": inside + "/dir/secret"})
+		read := p.read(secret)
 		if strings.Contains(read.Text, "SECRET") {
 			t.Fatal("read outside")
 		}
 		if read.Error == "" {
-			p.call("edit_text_file",
-				arguments{"path": inside + "/dir/secret", "file_hash": read.hash(),
-					"operations": ops(
-						arguments{"op": "insert_after", "anchor": read.anchor("mine"), "content": "more"})})
-			os.WriteFile(inside+"/dir/secret", []byte("mine\n"), 0o644)
+			p.edit(secret, read.hash(), insertOp(read.anchor("mine"), "more"))
+			os.WriteFile(secret, []byte("mine\n"), 0o644) // also through the link
 		}
-		p.call("create_directory", arguments{"path": inside + "/dir/made"})
+		p.mkdir(inside + "/dir/made")
 	})
-	os.WriteFile(outside+"/.check", nil, 0o600)
-	left, _ := os.ReadDir(outside)
-	for _, e := range left {
-		if name := e.Name(); name != "secret" && name != ".check" {
-			if name == "new" { // the race itself may have removed or made it through the link
-				t.Errorf("%s was made outside", name)
-			}
-			if name == "made" {
-				t.Errorf("%s was made outside", name)
-			}
+	for _, made := range []string{"new", "made"} {
+		if _, err := os.Lstat(filepath.Join(outside, made)); err == nil {
+			t.Errorf("%s was made outside", made)
 		}
 	}
 }
@@ -153,60 +130,52 @@ func TestParentSwapGHSA53mrw429c597(t *testing.T) {
 // TestReadSwapGHSAp9cv8g754xcg: the same race on reads, with the file itself.
 func TestReadSwapGHSAp9cv8g754xcg(t *testing.T) {
 	inside, outside := outsideOf(t)
-	p := serve(t, inside)
-	race(t, filepath.Join(inside, "file"), outside+"/secret", func() {
-		for tool, args := range map[string]arguments{
-			"read_text_file": {"path": inside + "/file"}, "read_multiple_files": {"paths": []string{inside + "/file"}},
-			"search_files": {"pattern": "."},
-		} {
-			if r := p.call(tool, args); strings.Contains(r.Text, "SECRET") {
-				t.Fatalf("%s read outside", tool)
+	p, file := serve(t, inside), filepath.Join(inside, "file")
+	race(t, file, outside+"/secret", func() {
+		for _, r := range []reply{p.read(file), p.search("."),
+			p.call("read_multiple_files", arguments{"paths": []string{file}})} {
+			if strings.Contains(r.Text, "SECRET") {
+				t.Fatal("read outside")
 			}
 		}
 	})
 }
 
 // TestSpecialFilesGHSAp9cv8g754xcg: pipes, sockets and devices are refused, and hold up
-// nothing, also when they come by a race.
+// nothing.
 func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	inside, _ := outsideOf(t)
-	fifo := filepath.Join(inside, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	fifo, zero := filepath.Join(inside, "fifo"), filepath.Join(inside, "zero")
+	must(t, syscall.Mkfifo(fifo, 0o600))
 	p := serve(t, inside)
 	paths := []string{fifo}
-	if err := syscall.Mknod(filepath.Join(inside, "zero"), syscall.S_IFCHR|0o600, 1<<8|5); err == nil {
-		paths = append(paths, filepath.Join(inside, "zero"))
+	if err := syscall.Mknod(zero, syscall.S_IFCHR|0o600, 1<<8|5); err == nil {
+		paths = append(paths, zero)
 	}
 	for _, path := range paths {
-		for _, tool := range []string{"read_text_file", "edit_text_file", "write_text_file", "move_file"} {
-			args := map[string]arguments{
-				"read_text_file": {"path": path}, "write_text_file": {"path": path, "content": "x"},
-				"edit_text_file": {"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64),
-					"operations": ops(replaceOp("1:00", "x"))},
-				"move_file": {"source": path, "destination": path + "2"},
-			}[tool]
-			p.call(tool, args).refused("not_a_file")
+		for _, r := range []reply{p.read(path), p.write(path, "x"), p.move(path, path+"2"),
+			p.edit(path, "sha256:"+strings.Repeat("0", 64), replaceOp("1:00", "x"))} {
+			r.refused("not_a_file")
 		}
-		if r := p.call("list_directory", arguments{"path": inside}).ok(); !strings.Contains(r.Text,
-			"[OTHER] "+filepath.Base(path)) {
-			t.Errorf("%s", r.Text)
-		}
+		p.list(inside).ok().says("[OTHER] " + filepath.Base(path))
 	}
-	p.call("search_files", arguments{"pattern": "."}).ok()
+	p.search(".").ok()
 	// An AGENTS.md and a .gitignore that are pipes: the first forbids, the second is nothing.
-	os.Mkdir(inside+"/sub", 0o700)
-	syscall.Mkfifo(inside+"/sub/.gitignore", 0o600)
 	write(t, inside, "sub/f", "x\n")
-	p.call("list_directory", arguments{"path": inside, "recursive": true}).ok()
-	syscall.Mkfifo(inside+"/sub/AGENTS.md", 0o600)
-	p.call("read_text_file", arguments{"path": inside + "/sub/f"}).refused("forbidden")
-	// A pipe that has the name since it was looked at: opening it would wait for a writer.
+	must(t, syscall.Mkfifo(inside+"/sub/.gitignore", 0o600))
+	p.tree(inside).ok()
+	must(t, syscall.Mkfifo(inside+"/sub/AGENTS.md", 0o600))
+	p.read(inside + "/sub/f").refused("forbidden")
+}
+
+// TestPipeSwapGHSAp9cv8g754xcg: a pipe that has the name of a file since that was looked at is not opened, which would
+// wait for a writer.
+func TestPipeSwapGHSAp9cv8g754xcg(t *testing.T) {
+	inside, _ := outsideOf(t)
+	name, fifo, spare := filepath.Join(inside, "file"), filepath.Join(inside, "fifo"), filepath.Join(inside, "spare")
+	must(t, syscall.Mkfifo(fifo, 0o600))
 	r, err := os.OpenRoot(inside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	regular, _ := r.Lstat("file")
 	hang.Ends(t, "a call that opens a pipe", func() {
@@ -214,37 +183,12 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	name, spare := filepath.Join(inside, "file"), filepath.Join(inside, "spare")
-	var stop atomic.Bool
-	done := make(chan bool)
-	go func() {
-		for !stop.Load() {
-			os.Rename(name, spare)
-			os.Rename(fifo, name)
-			os.Rename(name, fifo)
-			os.Rename(spare, name)
-		}
-		close(done)
-	}()
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
-		p.call("read_text_file", arguments{"path": name})
-	}
-	stop.Store(true)
-	<-done
-}
-
-// TestForbiddenSwap: a file that becomes a link to a forbidden one beside it, which the
-// system would follow, is not read.
-func TestForbiddenSwap(t *testing.T) {
-	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: [id.pem]\n---\n")
-	write(t, d, "id.pem", "SECRET\n")
-	write(t, d, "file", "fine\n")
-	p := serve(t, d)
-	race(t, filepath.Join(d, "file"), "id.pem", func() {
-		if r := p.call("read_text_file", arguments{"path": "file"}); strings.Contains(r.Text, "SECRET") {
-			t.Fatal("read what is forbidden")
-		}
+	p := serve(t, inside)
+	whileItRuns(time.Second, func() { p.read(name) }, func() {
+		os.Rename(name, spare)
+		os.Rename(fifo, name)
+		os.Rename(name, fifo)
+		os.Rename(spare, name)
 	})
 }
 
@@ -252,36 +196,28 @@ func TestForbiddenSwap(t *testing.T) {
 // that is checked is the one that is used.
 func TestNamesAsTheyAreGHSA7rgqgccqqphx(t *testing.T) {
 	inside, outside := outsideOf(t)
-	for _, odd := range []string{"link ", " link", "link\"", "'link'", "~", "link.", "link\u00a0"} {
-		os.Symlink(outside, filepath.Join(inside, odd))
-	}
-	for _, plain := range []string{"link"} {
-		os.Mkdir(filepath.Join(inside, plain), 0o700)
-	}
 	write(t, inside, "link/secret", "mine\n")
 	p := serve(t, inside)
 	for _, odd := range []string{"link ", " link", "link\"", "'link'", "~", "link.", "link\u00a0"} {
-		p.allRefused(filepath.Join(inside, odd, "secret"), "outside_roots")
-		p.call("read_text_file", arguments{"path": "\"" + filepath.Join(inside, odd) + "\""}).refused("not_found")
+		path := link(t, inside, odd, outside)
+		p.refusesAll(path+"/secret", "outside_roots")
+		p.read("\"" + path + "\"").refused("not_found")
 	}
-	p.call("read_text_file", arguments{"path": inside + "/link/secret"}).ok()
-	for _, bad := range []string{"", "a\x00b", strings.Repeat("x", 5000)} {
-		p.call("read_text_file", arguments{"path": bad}).refused("invalid")
-	}
+	p.read(inside + "/link/secret").ok()
 }
 
 // TestCaseVariantGHSA4gxgm5jx9j57: a link whose name is a case variant of a directory's is
 // another name here, and is followed as what it is.
 func TestCaseVariantGHSA4gxgm5jx9j57(t *testing.T) {
 	inside, outside := outsideOf(t)
-	write(t, inside, "dir/secret", "mine\n")
+	mine := write(t, inside, "dir/secret", "mine\n")
 	if err := os.Symlink(outside, filepath.Join(inside, "DIR")); err != nil {
 		t.Skip("letter case does not count on this file system")
 	}
 	p := serve(t, inside)
-	p.allRefused(inside+"/DIR/secret", "outside_roots")
-	p.allRefused(strings.ToUpper(inside)+"/file", "outside_roots")
-	p.call("read_text_file", arguments{"path": inside + "/dir/secret"}).ok()
+	p.refusesAll(inside+"/DIR/secret", "outside_roots")
+	p.refusesAll(strings.ToUpper(inside)+"/file", "outside_roots")
+	p.read(mine).ok()
 }
 
 // TestMoveSourceRaceGHSA7m4xrv66mxhh: a source that becomes a link while it is moved
@@ -289,10 +225,10 @@ func TestCaseVariantGHSA4gxgm5jx9j57(t *testing.T) {
 func TestMoveSourceRaceGHSA7m4xrv66mxhh(t *testing.T) {
 	inside, outside := outsideOf(t)
 	second := dir(t)
-	p, _ := connect(t, Config{Roots: []string{inside, second}}, "2025-11-25", nil)
+	p := serve(t, inside, second)
 	race(t, filepath.Join(inside, "file"), outside+"/secret", func() {
 		for _, to := range []string{inside + "/moved", second + "/moved"} {
-			if r := p.call("move_file", arguments{"source": inside + "/file", "destination": to}); r.Error == "" {
+			if r := p.move(inside+"/file", to); r.Error == "" {
 				if text, err := os.ReadFile(to); err == nil && strings.Contains(string(text), "SECRET") {
 					t.Fatal("moved from outside")
 				}

@@ -132,9 +132,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		encoded, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		again, err := decodeAs[sample](string(encoded))
 		if err != nil && len(encoded) < 10_000 {
 			t.Fatalf("%q: %s: %v", arguments, encoded, err)

@@ -17,15 +17,11 @@ import (
 // nothing running.
 func TestEndOfInput(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "f"), text(12<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "f"), text(12<<20), 0o600))
 	before := runtime.NumGoroutine()
 	for _, reads := range []bool{true, false} {
 		s, err := New(Config{Roots: []string{dir}, Locks: private(t), Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		in, client := io.Pipe()
 		answers, out := io.Pipe()
 		ended := make(chan error, 1)
@@ -42,9 +38,7 @@ func TestEndOfInput(t *testing.T) {
 		fmt.Fprintln(client, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file",`+
 			`"arguments":{"path":"f","max_bytes":100000000}}}`)
 		n, err := answers.Read(buf) // it has begun to write
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		client.Close()
 		var got strings.Builder
 		if got.Write(buf[:n]); reads {

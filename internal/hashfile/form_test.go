@@ -48,9 +48,7 @@ func TestSchema(t *testing.T) {
 		`"names":{"type":"array","items":{"type":"string"}},"parts":{"type":"array","items":{"type":"object","properties":{` +
 		`"op":{"type":"string","enum":["put","cut"]},"content":{"type":"string"}},"required":["op"]}}},"required":["path"]}`
 	got, err := json.Marshal(formFor[*sample]().schema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var a, b any
 	if json.Unmarshal(got, &a) != nil || json.Unmarshal([]byte(want), &b) != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("%s, want %s", got, want)

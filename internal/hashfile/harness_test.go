@@ -39,8 +39,59 @@ func TestMain(m *testing.M) {
 
 // peer is a client of a server in this process.
 type peer struct {
+	caller
 	t *testing.T
 	s *mcp.ClientSession
+}
+
+// caller calls a tool. Its methods are the calls that most tests make.
+type caller func(tool string, args arguments) reply
+
+func (c caller) read(path string) reply { return c("read_text_file", arguments{"path": path}) }
+
+func (c caller) tree(path string) reply {
+	return c("list_directory", arguments{"path": path, "recursive": true})
+}
+
+func (c caller) mkdir(path string) reply { return c("create_directory", arguments{"path": path}) }
+
+func (c caller) search(pattern string) reply { return c("search_files", arguments{"pattern": pattern}) }
+
+func (c caller) move(from, to string) reply {
+	return c("move_file", arguments{"source": from, "destination": to})
+}
+
+// list lists a directory, or without one those that are allowed.
+func (c caller) list(path ...string) reply {
+	if len(path) == 0 {
+		return c("list_directory", nil)
+	}
+	return c("list_directory", arguments{"path": path[0]})
+}
+
+// write makes a file, or with the hash of one replaces it.
+func (c caller) write(path, content string, hash ...string) reply {
+	args := arguments{"path": path, "content": content}
+	if len(hash) > 0 {
+		args["file_hash"] = hash[0]
+	}
+	return c("write_text_file", args)
+}
+
+func (c caller) edit(path, hash string, operations ...arguments) reply {
+	return c("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": operations})
+}
+
+// rebase makes an edit that is to be merged.
+func (c caller) rebase(path, hash string, operation arguments) reply {
+	return c("edit_text_file", arguments{"path": path, "file_hash": hash, "on_stale": "rebase",
+		"operations": ops(operation)})
+}
+
+// replace reads a file, and replaces one of its lines.
+func (c caller) replace(path, line, by string) reply {
+	read := c.read(path).ok()
+	return c.edit(path, read.hash(), replaceOp(read.anchor(line), by))
 }
 
 // connect starts a server and a client that offers roots, if they are not nil.
@@ -51,9 +102,7 @@ func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mc
 	}
 	c.Logger = slog.New(slog.DiscardHandler)
 	server, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
@@ -68,9 +117,7 @@ func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mc
 	}
 	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW, MaxLineLength: -1},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		s.Close()
 		inW.Close()
@@ -78,18 +125,23 @@ func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mc
 		<-done
 		server.Close()
 	})
-	return &peer{t, s}, client
+	p := &peer{t: t, s: s}
+	p.caller = p.call
+	return p, client
 }
 
-// serve starts a server for dir with a client of the usual kind.
-func serve(t *testing.T, dir string) *peer {
-	p, _ := connect(t, Config{Roots: []string{dir}}, "2025-11-25", nil)
+// serve starts a server for directories with a client of the usual kind.
+func serve(t *testing.T, dirs ...string) *peer { return serveAs(t, Config{Roots: dirs}) }
+
+// serveAs starts a server with a client of the usual kind, which offers roots if there are any.
+func serveAs(t *testing.T, c Config, roots ...string) *peer {
+	p, _ := connect(t, c, "2025-11-25", roots)
 	return p
 }
 
 // reply is the outcome of a call.
 type reply struct {
-	t     *testing.T
+	t     testing.TB
 	Text  string
 	Error string // code; "" is success
 	All   map[string]any
@@ -130,6 +182,44 @@ func (r reply) refused(code string) reply {
 	r.t.Helper()
 	if r.Error != code {
 		r.t.Errorf("%q %s, want %s", r.Error, r.Text, code)
+	}
+	return r
+}
+
+// allOK demands that calls succeed.
+func allOK(all ...reply) {
+	for _, r := range all {
+		r.t.Helper()
+		r.ok()
+	}
+}
+
+// allRefused demands that calls are refused with a code.
+func allRefused(code string, all ...reply) {
+	for _, r := range all {
+		r.t.Helper()
+		r.refused(code)
+	}
+}
+
+// says demands that the answer holds texts.
+func (r reply) says(texts ...string) reply {
+	r.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(r.Text, text) {
+			r.t.Errorf("%s does not say %q", r.Text, text)
+		}
+	}
+	return r
+}
+
+// not demands that the answer holds none of the texts.
+func (r reply) not(texts ...string) reply {
+	r.t.Helper()
+	for _, text := range texts {
+		if strings.Contains(r.Text, text) {
+			r.t.Errorf("%s says %q", r.Text, text)
+		}
 	}
 	return r
 }
@@ -191,21 +281,23 @@ func (r reply) anchor(content string) string {
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
+}
+
+// writeAll makes files, each given by its name and its text.
+func writeAll(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		write(t, dir, files[i], files[i+1])
+	}
 }
 
 func content(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -213,14 +305,16 @@ func content(t *testing.T, path string) string {
 func dir(t *testing.T) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
 func replaceOp(anchor, content string) arguments {
 	return arguments{"op": "replace", "anchor": anchor, "content": content}
+}
+
+func insertOp(anchor, content string) arguments {
+	return arguments{"op": "insert_after", "anchor": anchor, "content": content}
 }
 
 func ops(all ...arguments) []arguments { return all }
@@ -229,17 +323,15 @@ func ops(all ...arguments) []arguments { return all }
 func (p *peer) tools(path string) map[string]reply {
 	inside := path + ".moved"
 	return map[string]reply{
-		"read": p.call("read_text_file", arguments{"path": path}),
-		"edit": p.call("edit_text_file",
-			arguments{"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64),
-				"operations": ops(replaceOp("1:00", "x"))}),
-		"write":  p.call("write_text_file", arguments{"path": path, "content": "x"}),
-		"list":   p.call("list_directory", arguments{"path": path}),
-		"tree":   p.call("list_directory", arguments{"path": path, "recursive": true}),
-		"info":   p.call("list_directory", arguments{"path": path}),
-		"mkdir":  p.call("create_directory", arguments{"path": path}),
+		"read":   p.read(path),
+		"edit":   p.edit(path, "sha256:"+strings.Repeat("0", 64), replaceOp("1:00", "x")),
+		"write":  p.write(path, "x"),
+		"list":   p.list(path),
+		"tree":   p.tree(path),
+		"info":   p.list(path),
+		"mkdir":  p.mkdir(path),
 		"search": p.call("search_files", arguments{"path": path, "pattern": "."}),
-		"move":   p.call("move_file", arguments{"source": path, "destination": inside}),
+		"move":   p.move(path, inside),
 	}
 }
 
@@ -249,14 +341,12 @@ func sum(data []byte) digest.Digest { return digest.FromBytes(data) }
 func private(t testing.TB) string {
 	t.Helper()
 	d := t.TempDir()
-	if err := os.Chmod(d, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(d, 0o700))
 	return d
 }
 
 // must demands that there is no error.
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -22,19 +22,13 @@ func TestHostilePeer(t *testing.T) {
 		t.Skip(err)
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	base := dir(t)
 	write(t, base, "allowed/file", "fine\n")
 	write(t, base, "outside/secret", "SECRET\n")
-	if err := os.Symlink("../outside/secret", filepath.Join(base, "allowed/link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("../outside/secret", filepath.Join(base, "allowed/link")))
 	config, err := json.Marshal(Config{Roots: []string{filepath.Join(base, "allowed")}, Locks: private(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), python, "testdata/hostile.py", base, self)
 	cmd.Env = append(os.Environ(), "HASHFILE_TEST_SERVER="+string(config))
 	out, err := cmd.CombinedOutput()

@@ -72,9 +72,7 @@ func TestKilledElsewhere(t *testing.T) {
 func newSlaughter(t *testing.T, locks string) *slaughter {
 	s := &slaughter{t: t, a: dir(t), b: dir(t), locks: locks, done: map[string]int{},
 		body: strings.Repeat("a line that stays as it is\n", 40_000)}
-	if err := os.Chmod(write(t, s.a, "f", s.text(0)), 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(write(t, s.a, "f", s.text(0)), 0o640))
 	return s
 }
 
@@ -215,17 +213,8 @@ func (s *slaughter) end() {
 		s.t.Error("no edit was ever finished")
 	}
 	p := startProcess(s.t, Config{Roots: []string{s.a, s.b}, Locks: s.locks})
-	r, err := p.call("read_text_file", arguments{"path": filepath.Join(s.a, "f"), "end_line": 1})
-	if err != nil || r.Result.IsError {
-		s.t.Errorf("%v, %v", r.Result, err)
-	}
+	p.call("read_text_file", arguments{"path": filepath.Join(s.a, "f"), "end_line": 1}).ok()
 	if left := s.strays(); len(left) > 0 {
 		s.t.Errorf("%q is left", left)
 	}
-}
-
-// stop kills a server.
-func (p *process) stop() {
-	p.cmd.Process.Kill()
-	p.cmd.Wait()
 }

@@ -36,7 +36,7 @@ func TestMoveLink(t *testing.T) {
 			}
 			from, to := link(t, d, "link", target), filepath.Join(d, "sub", "moved")
 			p := serve(t, d)
-			p.call("move_file", arguments{"source": from, "destination": to}).ok()
+			p.move(from, to).ok()
 			leads(t, from, "")
 			leads(t, to, target)
 			if _, err := os.Lstat(from); err == nil {
@@ -54,12 +54,9 @@ func TestMoveLink(t *testing.T) {
 func TestMoveLinkRefused(t *testing.T) {
 	d, other, outside := dir(t), dir(t), dir(t)
 	secret := write(t, outside, "secret", "SECRET\n")
-	write(t, d, "AGENTS.md", "---\nforbidden: [hidden/**]\nread_only: [fixed/**]\n---\n")
-	write(t, d, "f", "x\n")
-	write(t, d, "fixed/f", "x\n")
-	write(t, d, "hidden/f", "x\n")
-	write(t, d, ".git/config", "x\n")
-	p, _ := connect(t, Config{Roots: []string{d, other}}, "2025-11-25", nil)
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: [hidden/**]\nread_only: [fixed/**]\n---\n", "f", "x\n",
+		"fixed/f", "x\n", "hidden/f", "x\n", ".git/config", "x\n")
+	p := serve(t, d, other)
 	plain := link(t, d, "plain", "f")
 	for _, x := range []struct{ from, to, code string }{
 		{link(t, d, "out", secret), d + "/new", "outside_roots"},
@@ -79,12 +76,9 @@ func TestMoveLinkRefused(t *testing.T) {
 		{link(t, d, "round", "round"), d + "/new", "not_found"},
 	} {
 		before := state(t, d)
-		p.call("move_file", arguments{"source": x.from, "destination": x.to}).refused(x.code)
-		after := state(t, d)
-		for path := range union(before, after) {
-			if before[path] != after[path] {
-				t.Errorf("%s to %s: %s is %q", x.from, x.to, path, after[path])
-			}
+		p.move(x.from, x.to).refused(x.code)
+		if moved := changed(before, state(t, d)); len(moved) > 0 {
+			t.Errorf("%s to %s: %q", x.from, x.to, moved)
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(d, "none")); err == nil {
@@ -99,9 +93,9 @@ func TestMoveLinkOfRoot(t *testing.T) {
 	write(t, d, "top/sub/g", "x\n")
 	second := link(t, d, "top/sub/second", filepath.Join(d, "real"))
 	first := link(t, d, "first", second)
-	p, _ := connect(t, Config{Roots: []string{first, filepath.Join(d, "top"), d}}, "2025-11-25", nil)
+	p := serve(t, first, filepath.Join(d, "top"), d)
 	for _, from := range []string{first, second, filepath.Join(d, "top/sub"), filepath.Join(d, "real")} {
-		p.call("move_file", arguments{"source": from, "destination": filepath.Join(d, "new")}).refused("read_only")
+		p.move(from, filepath.Join(d, "new")).refused("read_only")
 	}
 	leads(t, first, second)
 	leads(t, second, filepath.Join(d, "real"))

@@ -14,7 +14,7 @@ import (
 // was written last is at one of the two places afterwards, and nothing else is.
 func TestMoveLosesNothing(t *testing.T) {
 	a, b := dir(t), dir(t)
-	p, _ := connect(t, Config{Roots: []string{a, b}}, "2025-11-25", nil)
+	p := serve(t, a, b)
 	from, to, temp := filepath.Join(a, "f"), filepath.Join(b, "f"), filepath.Join(dir(t), "temp")
 	usual := time.Millisecond // of a move, twice
 	for end := time.Now().Add(time.Second); time.Now().Before(end); {
@@ -32,11 +32,9 @@ func TestMoveLosesNothing(t *testing.T) {
 		}()
 		<-began
 		at := time.Now()
-		r := p.call("move_file", arguments{"source": from, "destination": to})
+		r := p.move(from, to)
 		usual = min((3*usual+2*time.Since(at))/4, 100*time.Millisecond)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		must(t, <-done)
 		there, _ := os.ReadFile(to)
 		here, _ := os.ReadFile(from)
 		if string(there) != "last" && string(here) != "last" {

@@ -18,6 +18,7 @@ import (
 
 // rawClient is a client that writes JSON-RPC by itself, so that it can say what no SDK would.
 type rawClient struct {
+	caller
 	t       *testing.T
 	in      io.Writer
 	mu      sync.Mutex
@@ -57,15 +58,14 @@ func connectBare(t *testing.T, c Config) *rawClient {
 	t.Helper()
 	c.Locks, c.Logger = private(t), slog.New(slog.DiscardHandler)
 	s, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	done := make(chan error, 1)
 	go func() { done <- s.Run(context.Background(), inR, outW) }()
 	p := &rawClient{t: t, in: inW, waiting: map[int]chan rawMessage{}}
-	go p.read(bufio.NewReaderSize(outR, 1<<20))
+	p.caller = p.call
+	go p.listen(bufio.NewReaderSize(outR, 1<<20))
 	t.Cleanup(func() {
 		inW.Close()
 		outR.Close()
@@ -75,7 +75,7 @@ func connectBare(t *testing.T, c Config) *rawClient {
 	return p
 }
 
-func (p *rawClient) read(out *bufio.Reader) {
+func (p *rawClient) listen(out *bufio.Reader) {
 	for {
 		line, err := out.ReadBytes('\n')
 		if err != nil {
@@ -143,7 +143,7 @@ func params(tool string, args arguments) string {
 }
 
 // outcome is an answer to a call.
-func outcome(t *testing.T, m rawMessage) reply {
+func outcome(t testing.TB, m rawMessage) reply {
 	t.Helper()
 	if m.Error != nil {
 		t.Fatalf("%s", m.Error.Message)
@@ -181,10 +181,21 @@ func (p *rawClient) replies(member string) {
 }
 
 // silent makes the client not answer.
-func (p *rawClient) silent() {
+func (p *rawClient) silent() { p.defers() }
+
+// defers makes the client not answer, and returns the ids of what it is asked from now on.
+func (p *rawClient) defers() <-chan jsonID {
+	asked := make(chan jsonID, 100)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answer = func(json.RawMessage) string { return "" }
+	p.answer = func(id jsonID) string {
+		select {
+		case asked <- id:
+		default:
+		}
+		return ""
+	}
+	return asked
 }
 
 func (p *rawClient) changed() {

@@ -3,8 +3,6 @@
 package hashfile
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,114 +24,86 @@ var spellings = []string{
 func TestRepositoryNames(t *testing.T) {
 	for _, name := range spellings {
 		d := dir(t)
-		config := write(t, d, "p/"+name+"/config", "[core]\n")
-		write(t, d, "p/"+name+"/hooks/pre-commit", "x\n")
-		write(t, d, "p/file", "x\n")
-		file := write(t, d, "w/"+name, "gitdir: ../p\n")
-		must(t, os.Symlink(filepath.Join("p", name), filepath.Join(d, "link")))
-		must(t, os.Symlink(filepath.Join("p", name, "config"), filepath.Join(d, "direct")))
+		at, elsewhere := filepath.Join(d, "p", name), filepath.Join(d, "elsewhere")
+		writeAll(t, at, "config", "[core]\n", "hooks/pre-commit", "x\n")
+		writeAll(t, d, "p/file", "x\n", "w/"+name, "gitdir: ../p\n")
+		through, direct := link(t, d, "link", "p/"+name), link(t, d, "direct", filepath.Join("p", name, "config"))
 		before := state(t, d)
 		p := serve(t, d)
-		at := filepath.Join(d, "p", name)
-		for path, exists := range map[string]bool{
-			config: true, at + "/hooks/pre-commit": true, d + "/link/config": true, d + "/direct": true, file: true,
-			at + "/new": false, at + "/hooks/post-commit": false, d + "/link/new": false, d + "/none/" + name: false,
-		} {
-			if exists {
-				read := p.call("read_text_file", arguments{"path": path}).ok()
-				p.call("edit_text_file",
-					arguments{"path": path, "file_hash": read.hash(),
-						"operations": ops(
-							arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
-								"content": "x"})}).refused("read_only")
-				p.call("write_text_file",
-					arguments{"path": path, "content": "y\n", "file_hash": read.hash()}).refused("read_only")
-				if info := p.call("list_directory", arguments{"path": path}).ok(); !strings.Contains(info.Text, "read-only here") {
-					t.Errorf("%s: %v", path, info.All)
-				}
-				p.call("move_file", arguments{"source": path, "destination": d + "/elsewhere"}).refused("read_only")
-				continue
-			}
-			r := p.call("write_text_file", arguments{"path": path, "content": "x\n"}).refused("read_only")
-			if !strings.Contains(r.Text, "version control") {
-				t.Error(r.Text)
-			}
-			p.call("create_directory", arguments{"path": path}).refused("read_only")
-			p.call("create_directory", arguments{"path": path + "/a/b"}).refused("read_only")
-			p.call("move_file", arguments{"source": d + "/p/file", "destination": path}).refused("read_only")
+		for _, path := range []string{at + "/config", at + "/hooks/pre-commit", through + "/config", direct,
+			d + "/w/" + name} {
+			read := p.read(path).ok()
+			p.edit(path, read.hash(), insertOp("1:"+tagOf(before[realOf(path)]), "x")).refused("read_only")
+			p.write(path, "y\n", read.hash()).refused("read_only")
+			p.list(path).ok().says("read-only here")
+			p.move(path, elsewhere).refused("read_only")
+		}
+		for _, path := range []string{at + "/new", at + "/hooks/post-commit", through + "/new", d + "/none/" + name} {
+			p.write(path, "x\n").refused("read_only").says("version control")
+			allRefused("read_only", p.mkdir(path), p.mkdir(path+"/a/b"), p.move(d+"/p/file", path))
 		}
 		// Neither the repository nor what holds it is moved.
-		for _, path := range []string{at, d + "/p"} {
-			p.call("move_file", arguments{"source": path, "destination": d + "/elsewhere"}).refused("read_only")
-		}
-		after := state(t, d)
-		for path := range union(before, after) {
-			if before[path] != after[path] {
-				t.Errorf("%s is %q", path, after[path])
-			}
+		allRefused("read_only", p.move(at, elsewhere), p.move(d+"/p", elsewhere))
+		if paths := changed(before, state(t, d)); len(paths) > 0 {
+			t.Errorf("%q", paths)
 		}
 		// Also where it is, or holds, the allowed directory.
 		for _, root := range []string{at, at + "/hooks"} {
-			serve(t, root).call("write_text_file",
-				arguments{"path": root + "/new", "content": "x\n"}).refused("read_only")
+			serve(t, root).write(root+"/new", "x\n").refused("read_only")
 		}
 	}
 }
 
+// put makes a part of a repository: a directory, if its name ends with a slash, or a file.
+func (c caller) put(part string) reply {
+	if strings.HasSuffix(part, "/") {
+		return c.mkdir(part)
+	}
+	return c.write(part, "ref: refs/heads/main\n")
+}
+
 // TestRepositoryByContent: no directory becomes a repository of git by what is written, made
-// or moved, in any order; and in one nothing is written, unless git takes it for the files
-// of another one.
+// or moved, in any order.
 func TestRepositoryByContent(t *testing.T) {
-	for i, parts := range [][]string{
-		{"HEAD", "objects/", "refs/"}, {"objects/", "refs/", "HEAD"}, {"refs/", "HEAD", "objects/"},
-		{"HEAD", "commondir"}, {"commondir", "HEAD"},
-		{"objects/", "refs/", "head"}, {"HEAD", "refs/", "Objects."}, {"refs/", "HEAD", "objects/x/y/"},
-	} {
+	for _, parts := range []string{"HEAD objects/ refs/", "objects/ refs/ HEAD", "refs/ HEAD objects/", "HEAD commondir",
+		"commondir HEAD", "objects/ refs/ head", "HEAD refs/ Objects.", "refs/ HEAD objects/x/y/"} {
 		for _, way := range []string{"made", "moved"} {
-			t.Run(fmt.Sprint(i, way), func(t *testing.T) {
-				d := dir(t)
-				p := serve(t, d)
-				p.call("create_directory", arguments{"path": "x"}).ok()
-				p.call("create_directory", arguments{"path": "parts"}).ok()
+			t.Run(parts+" "+way, func(t *testing.T) {
+				p := serve(t, dir(t))
+				p.mkdir("x").ok()
+				parts := strings.Fields(parts)
 				for i, part := range parts {
-					isDir := strings.HasSuffix(part, "/")
-					part = strings.TrimSuffix(part, "/")
-					put := func(path string) reply {
-						if isDir {
-							return p.call("create_directory", arguments{"path": path})
-						}
-						return p.call("write_text_file", arguments{"path": path, "content": "ref: refs/heads/main\n"})
-					}
-					var r reply
+					r := reply{t: t}
 					if way == "made" {
-						r = put("x/" + part)
+						r = p.put("x/" + part)
 					} else {
-						part, _, _ = strings.Cut(part, "/")
-						put(fmt.Sprint("parts/", i)).ok()
-						r = p.call("move_file",
-							arguments{"source": fmt.Sprint("parts/", i), "destination": "x/" + part})
+						name, _, _ := strings.Cut(part, "/")
+						p.put("part" + strings.TrimPrefix(part, name)).ok()
+						r = p.move("part", "x/"+name)
 					}
 					if i < len(parts)-1 {
 						r.ok()
-					} else if r.refused("read_only"); !strings.Contains(r.Text, "take its directory for a repository") {
-						t.Error(r.Text)
+					} else {
+						r.refused("read_only").says("take its directory for a repository")
 					}
 				}
 			})
 		}
 	}
-	// Calls at once.
+}
+
+// TestRepositoryAtOnce: of calls at once that each make a part of a repository one is refused.
+func TestRepositoryAtOnce(t *testing.T) {
 	for round := range 30 {
 		d := dir(t)
 		p := allowing(t, 0, d)
-		p.call("create_directory", arguments{"path": d + "/parts/objects/x"}).ok()
+		allOK(p.mkdir(d+"/parts/objects/x"), p.mkdir(d+"/x"))
 		var all []<-chan rawMessage
 		for tool, args := range map[string]arguments{
 			"write_text_file":  {"path": d + "/x/HEAD", "content": "ref: refs/heads/main\n"},
 			"create_directory": {"path": d + "/x/refs"},
 			"move_file":        {"source": d + "/parts/objects", "destination": d + "/x/objects"},
 		} {
-			must(t, os.MkdirAll(d+"/x", 0o755))
 			all = append(all, p.begin("tools/call", params(tool, args)))
 		}
 		refused := 0
@@ -147,8 +117,13 @@ func TestRepositoryByContent(t *testing.T) {
 			t.Fatalf("round %d: %d of three parts were refused", round, refused)
 		}
 	}
+}
+
+// TestRepositoryLayouts: in a repository without a name of its own nothing is written or moved, unless git takes it for
+// the files of another one: work trees may lie in a bare repository.
+func TestRepositoryLayouts(t *testing.T) {
 	d := dir(t)
-	for _, name := range []string{"bare/HEAD", "bare/objects/a", "bare/refs/a", "bare/hooks/a", "bare/config",
+	for _, name := range []string{"bare/HEAD", "bare/objects/info/a", "bare/refs/a", "bare/hooks/a", "bare/config",
 		"linked/HEAD", "linked/commondir", "linked/gitdir", "bare/tree/f", "bare/tree/sub/f", "bare/tree/.git",
 		"odd/objects/f", "odd/HEAD.md", "odd/refs.go"} {
 		write(t, d, name, "x\n")
@@ -156,17 +131,10 @@ func TestRepositoryByContent(t *testing.T) {
 	p := serve(t, d)
 	for _, path := range []string{"bare/config", "bare/hooks/a", "bare/new", "bare/hooks/new", "linked/gitdir",
 		"linked/config.worktree", "bare/objects/info/alternates"} {
-		must(t, os.MkdirAll(filepath.Join(d, "bare/objects/info"), 0o755))
-		p.call("write_text_file",
-			arguments{"path": path, "content": "y\n", "file_hash": sum([]byte("x\n")).String()}).refused("read_only")
+		p.write(path, "y\n", sum([]byte("x\n")).String()).refused("read_only")
 	}
-	p.call("move_file", arguments{"source": "bare", "destination": "other"}).refused("read_only")
-	p.call("move_file", arguments{"source": "bare/hooks", "destination": "other"}).refused("read_only")
-	serve(t, d+"/bare/hooks").call("write_text_file", arguments{"path": "new", "content": ""}).refused("read_only")
-	// Work trees may lie in a bare repository.
-	p.call("write_text_file", arguments{"path": "bare/tree/new", "content": ""}).ok()
-	p.call("write_text_file", arguments{"path": "bare/tree/sub/new", "content": ""}).ok()
-	serve(t, d+"/bare/tree/sub").call("write_text_file", arguments{"path": "newer", "content": ""}).ok()
-	p.call("write_text_file", arguments{"path": "odd/new", "content": ""}).ok()
-	p.call("move_file", arguments{"source": "odd", "destination": "odder"}).ok()
+	allRefused("read_only", p.move("bare", "other"), p.move("bare/hooks", "other"),
+		serve(t, d+"/bare/hooks").write("new", ""))
+	allOK(p.write("bare/tree/new", ""), p.write("bare/tree/sub/new", ""),
+		serve(t, d+"/bare/tree/sub").write("newer", ""), p.write("odd/new", ""), p.move("odd", "odder"))
 }

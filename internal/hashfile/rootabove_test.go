@@ -15,40 +15,27 @@ func TestRootBecomesLink(t *testing.T) {
 	for mode, m := range rootModes {
 		t.Run(m.name, func(t *testing.T) {
 			base := dir(t)
-			write(t, base, "secret/docs/f", "SECRET\n")
-			write(t, base, "secret/f", "SECRET\n")
-			write(t, base, "project/sub/docs/f", "docs\n")
+			writeAll(t, base, "secret/docs/f", "SECRET\n", "secret/f", "SECRET\n", "project/sub/docs/f", "docs\n")
 			root := filepath.Join(base, "project/sub/docs")
 			p := allowing(t, mode, root)
-			p.call("read_text_file", arguments{"path": root + "/f"}).ok()
-			for _, link := range []string{root, filepath.Dir(root)} {
-				must(t, os.Rename(link, link+".old"))
-				must(t, os.Symlink(base+"/secret", link))
-				for tool, r := range map[string]reply{
-					"read":   p.call("read_text_file", arguments{"path": root + "/f"}),
-					"list":   p.call("list_directory", arguments{"path": root}),
-					"search": p.call("search_files", arguments{"pattern": "."}),
-					"write":  p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}),
-				} {
-					if r.Error == "" && tool != "search" || strings.Contains(r.Text, "SECRET") {
-						t.Errorf("%s: %s", tool, r.Text)
-					}
-					if tool == "read" && !strings.HasPrefix(m.name, "both") &&
-						!strings.Contains(r.Text, "start the server again") {
-						t.Errorf("%s does not say why: %s", tool, r.Text)
-					}
+			p.read(root + "/f").ok()
+			for _, now := range []string{root, filepath.Dir(root)} {
+				must(t, os.Rename(now, now+".old"))
+				must(t, os.Symlink(base+"/secret", now))
+				read := p.read(root + "/f")
+				withheld(t, read, p.list(root), p.write(root+"/new", "x\n"))
+				p.search(".").not("SECRET")
+				if !strings.HasPrefix(m.name, "both") {
+					read.says("start the server again")
 				}
-				must(t, os.Remove(link))
-				must(t, os.Rename(link+".old", link))
-				p.call("read_text_file", arguments{"path": root + "/f"}).ok()
+				must(t, os.Remove(now))
+				must(t, os.Rename(now+".old", now))
+				p.read(root + "/f").ok()
 			}
 			// Another directory in its place is what was named.
 			must(t, os.Rename(root, root+".old"))
-			write(t, root, "g", "new\n")
-			p.call("read_text_file", arguments{"path": root + "/g"}).ok()
-			if left, _ := os.ReadDir(base + "/secret"); len(left) != 2 {
-				t.Errorf("%v", left)
-			}
+			p.read(write(t, root, "g", "new\n")).ok()
+			entries(t, base+"/secret", 2)
 		})
 	}
 }
@@ -57,57 +44,40 @@ func TestRootBecomesLink(t *testing.T) {
 // another place than when the root was named.
 func TestRootLinkOfRepository(t *testing.T) {
 	base := dir(t)
-	write(t, base, "secret/f", "SECRET\n")
-	write(t, base, "vendor/f", "vendor\n")
-	write(t, base, "project/.git/HEAD", "ref: refs/heads/main\n")
-	link := filepath.Join(base, "project", "vendor")
-	must(t, os.Symlink("../vendor", link))
-	p := allowing(t, 0, link)
-	p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-	must(t, os.Remove(link))
-	must(t, os.Symlink("../secret", link))
-	if r := p.call("read_text_file", arguments{"path": link + "/f"}); r.Error == "" ||
-		strings.Contains(r.Text, "SECRET") {
-		t.Error(r.Text)
-	}
+	writeAll(t, base, "secret/f", "SECRET\n", "vendor/f", "vendor\n", "project/.git/HEAD", "ref: refs/heads/main\n")
+	vendor := link(t, base, "project/vendor", "../vendor")
+	p := allowing(t, 0, vendor)
+	p.read(vendor + "/f").ok()
+	must(t, os.Remove(vendor))
+	link(t, base, "project/vendor", "../secret")
+	withheld(t, p.read(vendor+"/f"))
 }
 
 // TestRulesAboveRoot: who names a directory below an AGENTS.md does not get around it, at
 // whatever depth, also if it cannot be read.
 func TestRulesAboveRoot(t *testing.T) {
-	const rules = "---\nforbidden: [\"project/sub/secret\", \"*.pem\"]\nread_only: [project/sub/fixed]\n" +
-		"ignore: [project/sub/made]\n---\n"
 	base := dir(t)
-	write(t, base, "AGENTS.md", rules)
-	for _, name := range []string{"secret/key", "id.pem", "fixed/f", "made/f", "free/f"} {
-		write(t, base, "project/sub/"+name, "text\n")
-	}
 	root := filepath.Join(base, "project/sub")
+	write(t, base, "AGENTS.md", "---\nforbidden: [\"project/sub/secret\", \"*.pem\"]\nread_only: [project/sub/fixed]\n"+
+		"ignore: [project/sub/made]\n---\n")
+	writeAll(t, root, "secret/key", "text\n", "id.pem", "text\n", "fixed/f", "text\n", "made/f", "text\n",
+		"free/f", "text\n")
 	p := allowing(t, 0, root)
 	for _, name := range []string{"secret/key", "id.pem", "secret"} {
-		p.call("read_text_file", arguments{"path": root + "/" + name}).refused("forbidden")
+		p.read(root + "/" + name).refused("forbidden")
 	}
-	p.call("write_text_file", arguments{"path": root + "/secret/new", "content": "x\n"}).refused("forbidden")
-	p.call("move_file", arguments{"source": root + "/free/f", "destination": root + "/free/f.pem"}).refused("forbidden")
-	p.call("read_text_file", arguments{"path": root + "/fixed/f"}).ok()
-	p.call("write_text_file", arguments{"path": root + "/fixed/new", "content": "x\n"}).refused("read_only")
-	p.call("write_text_file", arguments{"path": root + "/free/new", "content": "x\n"}).ok()
-	if r := p.call("list_directory", arguments{"path": root, "recursive": true}).ok(); r.Text !=
-		"fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n[not listed: forbidden by AGENTS.md]\n"+
-			"[not listed: ignored by AGENTS.md: made/]\n" {
+	allRefused("forbidden", p.write(root+"/secret/new", "x\n"), p.move(root+"/free/f", root+"/free/f.pem"))
+	p.read(root + "/fixed/f").ok()
+	p.write(root+"/fixed/new", "x\n").refused("read_only")
+	p.write(root+"/free/new", "x\n").ok()
+	if r := p.tree(root).ok(); r.Text != "fixed/\nfixed/f\nfree/\nfree/f\nfree/new\n"+
+		"[not listed: forbidden by AGENTS.md]\n[not listed: ignored by AGENTS.md: made/]\n" {
 		t.Error(r.Text)
 	}
-	if r := p.call("search_files", arguments{"pattern": "text"}).ok(); strings.Contains(r.Text, "made/f") ||
-		strings.Contains(r.Text, "secret") {
-		t.Error(r.Text)
-	}
+	p.search("text").ok().not("made/f", "secret")
 	write(t, base, "project/AGENTS.md", "---\nforbidden: |\n  x\n---\n")
-	r := p.call("read_text_file", arguments{"path": root + "/free/f"})
-	r.refused("forbidden")
-	if !strings.Contains(r.Text, "../AGENTS.md") {
-		t.Error(r.Text)
-	}
+	p.read(root + "/free/f").refused("forbidden").says("../AGENTS.md")
 	// The root itself may be what is forbidden.
 	write(t, base, "project/AGENTS.md", "---\nforbidden: [sub]\n---\n")
-	p.call("list_directory", arguments{"path": root}).refused("forbidden")
+	p.list(root).refused("forbidden")
 }

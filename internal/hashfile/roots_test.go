@@ -3,6 +3,7 @@
 package hashfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,203 +48,156 @@ func allowing(t *testing.T, mode int, dirs ...string) *rawClient {
 	return p
 }
 
-// TestRootReplaced: the directory that was named is served as what it is, and what it was is
-// outside: moved away and made again, with and without a notification, removed and made
-// again, and named through a link that is re-pointed.
-func TestRootReplaced(t *testing.T) {
-	for mode := range rootModes {
-		t.Run(rootModes[mode].name, func(t *testing.T) {
-			base := dir(t)
-			root, old := filepath.Join(base, "root"), filepath.Join(base, "root.old")
-			write(t, root, "f", "before\n")
-			p := allowing(t, mode, root)
-			read := p.call("read_text_file", arguments{"path": root + "/f"}).ok()
-			must(t, os.Rename(root, old))
-			// Not there: nothing is served, and nothing is made.
-			for _, path := range []string{root + "/f", old + "/f"} {
-				if r := p.call("read_text_file", arguments{"path": path}); r.Error == "" {
-					t.Errorf("%s is read: %s", path, r.Text)
-				}
-				if r := p.call("write_text_file", arguments{"path": path + "2", "content": "x\n"}); r.Error == "" {
-					t.Errorf("%s is written", path)
-				}
-				p.changed()
-			}
-			write(t, root, "f", "after\n")
-			if r := p.call("read_text_file", arguments{"path": root + "/f"}).ok(); !strings.Contains(r.Text, "|after") {
-				t.Errorf("%s", r.Text)
-			}
-			p.call("read_text_file", arguments{"path": old + "/f"}).refused("outside_roots")
-			p.call("edit_text_file",
-				arguments{"path": root + "/f", "file_hash": read.hash(),
-					"operations": ops(replaceOp(read.anchor("before"), "edited"))}).refused("stale")
-			// What was read in the one directory is nothing to merge into the other.
-			r := p.call("edit_text_file",
-				arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase",
-					"operations": ops(
-						arguments{"op": "insert_after", "anchor": read.anchor("before"), "content": "more"})}).refused(
-				"stale")
-			if !strings.Contains(r.Text, "no longer known") {
-				t.Error(r.Text)
-			}
-			p.call("write_text_file", arguments{"path": root + "/new", "content": "x\n"}).ok()
-			p.call("move_file", arguments{"source": root + "/new", "destination": root + "/newer"}).ok()
-			if r := p.call("search_files", arguments{"pattern": "."}).ok(); strings.Contains(r.Text, "before") ||
-				!strings.Contains(r.Text, "|after") {
-				t.Error(r.Text)
-			}
-			if left, _ := os.ReadDir(old); len(left) != 1 || content(t, old+"/f") != "before\n" {
-				t.Errorf("%v in the directory that was moved away", left)
-			}
-			// Removed and made again, where the system gives the number again.
-			for range 5 {
-				must(t, os.RemoveAll(root))
-				write(t, root, "f", "again\n")
-				read := p.call("read_text_file", arguments{"path": root + "/f"}).ok()
-				must(t, os.RemoveAll(root))
-				write(t, root, "f", "again, and other\nlines\n")
-				p.call("edit_text_file",
-					arguments{"path": root + "/f", "file_hash": read.hash(), "on_stale": "rebase",
-						"operations": ops(
-							arguments{"op": "insert_before", "anchor": read.anchor("again"),
-								"content": "more"})}).refused("stale")
-			}
-			// It becomes a file, a link to nothing, a link to itself.
-			must(t, os.RemoveAll(root))
-			for _, make := range []func() error{
-				func() error { return os.WriteFile(root, nil, 0o600) },
-				func() error { return os.Symlink("none", root) },
-				func() error { return os.Symlink("root", root) }, func() error { return syscall.Mkfifo(root, 0o600) },
-			} {
-				must(t, make())
-				for tool, r := range map[string]reply{
-					"read":    p.call("read_text_file", arguments{"path": root + "/f"}),
-					"mkdir":   p.call("create_directory", arguments{"path": root + "/d"}),
-					"list":    p.call("list_directory", arguments{"path": root}),
-					"allowed": p.call("list_directory", nil),
-				} {
-					if r.Error == "" {
-						t.Errorf("%s: %s", tool, r.Text)
-					}
-				}
-				must(t, os.Remove(root))
-			}
+// inEachMode runs a test with each of the ways to allow directories, and a directory for it.
+func inEachMode(t *testing.T, test func(t *testing.T, base string, allow func(dirs ...string) *rawClient)) {
+	for mode, m := range rootModes {
+		t.Run(m.name, func(t *testing.T) {
+			test(t, dir(t), func(dirs ...string) *rawClient { return allowing(t, mode, dirs...) })
 		})
 	}
 }
 
+// entries demands that a directory has so many.
+func entries(t *testing.T, dir string, want int) {
+	t.Helper()
+	if left, _ := os.ReadDir(dir); len(left) != want {
+		t.Errorf("%s holds %v", dir, left)
+	}
+}
+
+// withheld demands that answers are refusals, and that none tells a secret.
+func withheld(t *testing.T, all ...reply) {
+	t.Helper()
+	for i, r := range all {
+		if r.Error == "" || strings.Contains(r.Text, "SECRET") {
+			t.Errorf("call %d: %s", i, r.Text)
+		}
+	}
+}
+
+// TestRootReplaced: the directory that was named is served as what it is, and what it was is
+// outside: moved away and made again, with and without a notification, removed and made
+// again, and named through a link that is re-pointed.
+func TestRootReplaced(t *testing.T) {
+	inEachMode(t, func(t *testing.T, base string, allow func(dirs ...string) *rawClient) {
+		root, old := filepath.Join(base, "root"), filepath.Join(base, "root.old")
+		f := write(t, root, "f", "before\n")
+		p := allow(root)
+		read := p.read(f).ok()
+		must(t, os.Rename(root, old))
+		// Not there: nothing is served, and nothing is made.
+		for _, dir := range []string{root, old} {
+			withheld(t, p.read(dir+"/f"), p.write(dir+"/f2", "x\n"))
+			p.changed()
+		}
+		write(t, root, "f", "after\n")
+		p.read(f).ok().says("|after")
+		p.read(old + "/f").refused("outside_roots")
+		p.edit(f, read.hash(), replaceOp(read.anchor("before"), "edited")).refused("stale")
+		// What was read in the one directory is nothing to merge into the other.
+		p.rebase(f, read.hash(), insertOp(read.anchor("before"), "more")).refused("stale").says("no longer known")
+		allOK(p.write(root+"/new", "x\n"), p.move(root+"/new", root+"/newer"))
+		p.search(".").ok().says("|after").not("before")
+		if entries(t, old, 1); content(t, old+"/f") != "before\n" {
+			t.Error("the directory that was moved away is changed")
+		}
+		// Removed and made again, where the system gives the number again.
+		for range 5 {
+			must(t, os.RemoveAll(root))
+			write(t, root, "f", "again\n")
+			read := p.read(f).ok()
+			must(t, os.RemoveAll(root))
+			write(t, root, "f", "again, and other\nlines\n")
+			p.rebase(f, read.hash(), insertOp(read.anchor("again"), "more")).refused("stale")
+		}
+		// It becomes a file, a link to nothing, a link to itself, a pipe.
+		must(t, os.RemoveAll(root))
+		for _, make := range []func() error{
+			func() error { return os.WriteFile(root, nil, 0o600) },
+			func() error { return os.Symlink("none", root) },
+			func() error { return os.Symlink("root", root) },
+			func() error { return syscall.Mkfifo(root, 0o600) },
+		} {
+			must(t, make())
+			withheld(t, p.read(f), p.mkdir(root+"/d"), p.list(root), p.list())
+			must(t, os.Remove(root))
+		}
+	})
+}
+
 // TestRootRelinked: whoever names a link agrees to where it leads, also later.
 func TestRootRelinked(t *testing.T) {
-	for mode := range rootModes {
-		t.Run(rootModes[mode].name, func(t *testing.T) {
-			base := dir(t)
-			for _, name := range []string{"v1", "v2"} {
-				write(t, base, name+"/f", name+"\n")
-			}
-			link := filepath.Join(base, "current")
-			must(t, os.Symlink("v1", link))
-			p := allowing(t, mode, link)
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok().anchor("v1")
-			p.call("read_text_file", arguments{"path": base + "/v1/f"}).ok()
-			p.call("read_text_file", arguments{"path": base + "/v2/f"}).refused("outside_roots")
-			must(t, os.Symlink("v2", link+".new"))
-			must(t, os.Rename(link+".new", link))
-			read := p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			p.call("edit_text_file",
-				arguments{"path": "f", "file_hash": read.hash(),
-					"operations": ops(replaceOp(read.anchor("v2"), "edited"))}).ok()
-			p.call("read_text_file", arguments{"path": base + "/v1/f"}).refused("outside_roots")
-			p.call("write_text_file", arguments{"path": base + "/v1/g", "content": ""}).refused("outside_roots")
-			if r := p.call("list_directory", nil).ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
-				t.Error(r.Text)
-			}
-			if content(t, base+"/v1/f") != "v1\n" || content(t, base+"/v2/f") != "edited\n" {
-				t.Error("written to the wrong one")
-			}
-		})
-	}
+	inEachMode(t, func(t *testing.T, base string, allow func(dirs ...string) *rawClient) {
+		v1, v2 := write(t, base, "v1/f", "v1\n"), write(t, base, "v2/f", "v2\n")
+		current := link(t, base, "current", "v1")
+		p := allow(current)
+		p.read(current + "/f").ok().anchor("v1")
+		p.read(v1).ok()
+		p.read(v2).refused("outside_roots")
+		must(t, os.Rename(link(t, base, "new", "v2"), current))
+		p.replace(current+"/f", "v2", "edited").ok()
+		allRefused("outside_roots", p.read(v1), p.write(base+"/v1/g", ""))
+		if r := p.list().ok(); !slices.Equal(r.directories(), []string{base + "/v2"}) {
+			t.Error(r.Text)
+		}
+		if content(t, v1) != "v1\n" || content(t, v2) != "edited\n" {
+			t.Error("written to the wrong one")
+		}
+	})
 }
 
 // TestRootLinkInContent: a link that lies in an allowed directory is content, which makes no
 // allowed directory of what nobody named.
 func TestRootLinkInContent(t *testing.T) {
-	for mode, m := range rootModes[:3] {
-		t.Run(m.name, func(t *testing.T) {
-			base := dir(t)
-			write(t, base, "secret/f", "SECRET\n")
-			write(t, base, "vendor/f", "vendor\n")
-			write(t, base, "project/docs/f", "docs\n")
-			project := filepath.Join(base, "project")
-			link := filepath.Join(project, "vendor")
-			must(t, os.Symlink("../vendor", link))
-			p := allowing(t, mode, project, link, project+"/docs")
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			p.call("read_text_file", arguments{"path": project + "/docs/f"}).ok()
-			// A branch is checked out that brings other links along.
-			must(t, os.Remove(link))
-			must(t, os.RemoveAll(project+"/docs"))
-			must(t, os.Symlink("../secret", link))
-			must(t, os.Symlink("../secret", project+"/docs"))
-			for _, path := range []string{link, project + "/docs", base + "/secret"} {
-				for tool, r := range map[string]reply{
-					"read":  p.call("read_text_file", arguments{"path": path + "/f"}),
-					"list":  p.call("list_directory", arguments{"path": path}),
-					"write": p.call("write_text_file", arguments{"path": path + "/new", "content": "x\n"}),
-				} {
-					if r.Error == "" || strings.Contains(r.Text, "SECRET") {
-						t.Errorf("%s %s: %s", tool, path, r.Text)
-					}
-				}
-			}
-			p.call("list_directory", arguments{"path": project}).ok()
-			if left, _ := os.ReadDir(base + "/secret"); len(left) != 1 {
-				t.Errorf("%v", left)
-			}
-			// The way back is what was agreed to.
-			must(t, os.Remove(link))
-			must(t, os.Symlink("../vendor", link))
-			p.call("read_text_file", arguments{"path": link + "/f"}).ok()
-			// What an allowed directory is named by is not moved.
-			must(t, os.Remove(project+"/docs"))
-			write(t, project, "docs/f", "docs\n")
-			p.call("move_file",
-				arguments{"source": project + "/docs", "destination": project + "/d"}).refused("read_only")
-		})
-	}
+	inEachMode(t, func(t *testing.T, base string, allow func(dirs ...string) *rawClient) {
+		writeAll(t, base, "secret/f", "SECRET\n", "vendor/f", "vendor\n", "project/docs/f", "docs\n")
+		project := filepath.Join(base, "project")
+		vendor, docs := link(t, project, "vendor", "../vendor"), filepath.Join(project, "docs")
+		p := allow(project, vendor, docs)
+		allOK(p.read(vendor+"/f"), p.read(docs+"/f"))
+		// A branch is checked out that brings other links along.
+		must(t, errors.Join(os.Remove(vendor), os.RemoveAll(docs)))
+		link(t, project, "vendor", "../secret")
+		link(t, project, "docs", "../secret")
+		for _, path := range []string{vendor, docs, base + "/secret"} {
+			withheld(t, p.read(path+"/f"), p.list(path), p.write(path+"/new", "x\n"))
+		}
+		p.list(project).ok()
+		entries(t, base+"/secret", 1)
+		// The way back is what was agreed to.
+		must(t, errors.Join(os.Remove(vendor), os.Remove(docs)))
+		link(t, project, "vendor", "../vendor")
+		p.read(vendor + "/f").ok()
+		// What an allowed directory is named by is not moved.
+		write(t, docs, "f", "docs\n")
+		p.move(docs, project+"/d").refused("read_only")
+	})
 }
 
 // TestRootLinkInContentRace puts such a link there and takes it away all the time.
 func TestRootLinkInContentRace(t *testing.T) {
-	for mode, m := range rootModes[:3] {
-		t.Run(m.name, func(t *testing.T) {
-			base := dir(t)
-			write(t, base, "secret/sub/f", "SECRET\n")
-			write(t, base, "project/docs/sub/f", "docs\n")
-			project := filepath.Join(base, "project")
-			p := allowing(t, mode, project, project+"/docs/sub")
-			p.call("list_directory", nil).ok() // a client names its roots when it is asked
-			served := 0
-			race(t, project+"/docs", "../secret", func() {
-				for tool, args := range map[string]arguments{
-					"read_text_file": {"path": project + "/docs/sub/f"}, "search_files": {"pattern": "."},
-					"write_text_file": {"path": project + "/docs/sub/new", "content": "x\n"},
-					"list_directory":  {},
-				} {
-					r := p.call(tool, args)
-					if r.Error == "" {
-						served++
-					}
-					if strings.Contains(r.Text, "SECRET") || strings.Contains(r.Text, "secret") {
-						t.Fatalf("%s: %s", tool, r.Text)
-					}
+	inEachMode(t, func(t *testing.T, base string, allow func(dirs ...string) *rawClient) {
+		write(t, base, "secret/sub/f", "SECRET\n")
+		write(t, base, "project/docs/sub/f", "docs\n")
+		project, sub := filepath.Join(base, "project"), filepath.Join(base, "project/docs/sub")
+		p := allow(project, sub)
+		p.list().ok() // a client names its roots when it is asked
+		served := 0
+		race(t, project+"/docs", "../secret", func() {
+			for _, r := range []reply{p.read(sub + "/f"), p.search("."), p.write(sub+"/new", "x\n"), p.list()} {
+				if r.Error == "" {
+					served++
 				}
-				os.Remove(project + "/docs/sub/new")
-			})
-			if left, _ := os.ReadDir(base + "/secret/sub"); len(left) != 1 || served == 0 {
-				t.Errorf("%v, %d calls were served", left, served)
+				if r.not("SECRET", "secret"); t.Failed() {
+					t.FailNow()
+				}
 			}
+			os.Remove(sub + "/new")
 		})
-	}
+		if entries(t, base+"/secret/sub", 1); served == 0 {
+			t.Error("no call was served")
+		}
+	})
 }
 
 // TestRootMovedWhileWritten moves the directory away while files are written: those that were
@@ -272,6 +226,13 @@ func TestRootMovedWhileWritten(t *testing.T) {
 	}
 }
 
+// badRoots are answers to the question for roots that name none.
+var badRoots = []string{
+	`"result":{}`, `"result":{"roots":null}`, `"result":{"roots":"all"}`, `"result":{"roots":[null]}`,
+	`"result":{"roots":[{"name":"x"}]}`, `"result":{"roots":{}}`, `"result":null`, `"result":[]`,
+	`"error":{"code":-32603,"message":"no"}`, `"result":{"roots":[{"uri":7}]}`,
+}
+
 // TestRootsTakenBack: a client that does not tell of changes is asked before each call, and
 // one that does after each change; a call without an answer is refused, in time.
 func TestRootsTakenBack(t *testing.T) {
@@ -279,67 +240,53 @@ func TestRootsTakenBack(t *testing.T) {
 	a, b := filepath.Join(base, "a"), filepath.Join(base, "b")
 	write(t, a, "f", "a\n")
 	write(t, b, "f", "b\n")
-	bad := []string{
-		`"result":{}`, `"result":{"roots":null}`, `"result":{"roots":"all"}`, `"result":{"roots":[null]}`,
-		`"result":{"roots":[{"name":"x"}]}`,
-		`"result":{"roots":{}}`, `"result":null`, `"result":[]`, `"error":{"code":-32603,"message":"no"}`,
-		`"result":{"roots":[{"uri":7}]}`,
-	}
 	for _, flags := range [][]string{nil, {base}} {
 		for _, capabilities := range []string{tells, silent} {
 			t.Run(fmt.Sprint(flags != nil, capabilities), func(t *testing.T) {
 				t.Parallel()
 				p := connectRaw(t, Config{Roots: flags, RootsWait: hang.Long}, capabilities)
-				next := func() {
-					if capabilities == tells {
-						p.changed()
-					}
-				}
-				can := func(which string) {
+				can := func(dirs ...string) {
 					t.Helper()
-					for dir, name := range map[string]string{a: "a", b: "b"} {
-						r, w := p.call("read_text_file", arguments{"path": dir + "/f"}),
-							p.call("write_text_file", arguments{"path": dir + "/f", "content": "x"})
-						switch strings.Contains(which, name) {
-						case true:
+					for _, dir := range []string{a, b} {
+						r, w := p.read(dir+"/f"), p.write(dir+"/f", "x")
+						if slices.Contains(dirs, dir) {
 							r.ok()
 							w.refused("exists")
-						default:
+						} else {
 							r.refused("outside_roots")
 							w.refused("outside_roots")
 						}
 					}
 				}
+				next := func() {
+					if capabilities == tells {
+						p.changed()
+					}
+				}
 				p.lists(a, b)
-				can("ab")
+				can(a, b)
 				before := p.questions()
-				can("ab")
+				can(a, b)
 				if n := p.questions() - before; capabilities == tells && n != 0 || capabilities == silent && n != 4 {
 					t.Errorf("four calls asked %d times", n)
 				}
-				p.lists(b)
-				next()
-				can("b")
-				p.lists()
-				next()
-				can("")
-				p.lists(a)
-				next()
-				can("a")
-				for _, answer := range bad {
+				for _, dirs := range [][]string{{b}, {}, {a}} {
+					p.lists(dirs...)
+					next()
+					can(dirs...)
+				}
+				for _, answer := range badRoots {
 					p.replies(answer)
 					next()
-					can("")
+					can()
 					p.lists(a)
-					can("a") // a refusal is not kept
+					can(a) // a refusal is not kept
 				}
 				p = connectRaw(t, Config{Roots: flags, RootsWait: 200 * time.Millisecond}, capabilities)
 				p.silent()
-				can("") // no call waits until the client answers
+				can() // no call waits until the client answers
 				p.lists(a)
-				hang.Until(t, "what the client tells counts again", func() bool {
-					return p.call("read_text_file", arguments{"path": a + "/f"}).Error == ""
-				})
+				hang.Until(t, "what the client tells counts again", func() bool { return p.read(a+"/f").Error == "" })
 			})
 		}
 	}
@@ -355,32 +302,28 @@ func TestRootsInFlight(t *testing.T) {
 	for _, capabilities := range []string{tells, silent} {
 		t.Run(capabilities, func(t *testing.T) {
 			p := connectRaw(t, Config{}, capabilities)
+			begin := func(dir string) <-chan rawMessage {
+				defer time.Sleep(20 * time.Millisecond) // for it to ask
+				return p.begin("tools/call", params("read_text_file", arguments{"path": dir + "/f"}))
+			}
 			p.lists(a)
-			p.call("read_text_file", arguments{"path": a + "/f"}).ok()
+			p.read(a + "/f").ok()
 			// The client is slow, and takes a root back before it answers as it had been.
-			asked := make(chan string, 10)
-			p.mu.Lock()
-			p.answer = func(id jsonID) string { asked <- string(id); return "" }
-			p.mu.Unlock()
+			asked := p.defers()
 			if capabilities == tells {
 				p.changed()
 			}
-			first := p.begin("tools/call", params("read_text_file", arguments{"path": a + "/f"}))
-			var id string
-			select {
-			case id = <-asked:
-			case <-time.After(hang.Long):
-				t.Fatal("the client is not asked")
-			}
+			first := begin(a)
+			var id jsonID
+			hang.Ends(t, "the question for roots", func() { id = <-asked })
 			p.changed()
-			late := p.begin("tools/call", params("read_text_file", arguments{"path": a + "/f"}))
-			time.Sleep(20 * time.Millisecond)
+			late := begin(a)
 			p.lists(b)
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file://%s"}]}}`, id, a))
 			for _, w := range []<-chan rawMessage{first, late} {
 				outcome(t, <-w).refused("outside_roots")
 			}
-			p.call("read_text_file", arguments{"path": b + "/f"}).ok()
+			p.read(b + "/f").ok()
 			// Many at once.
 			before := p.questions()
 			var all []<-chan rawMessage
@@ -396,13 +339,10 @@ func TestRootsInFlight(t *testing.T) {
 			// A call that is canceled while it asks refuses no other.
 			p.silent()
 			p.changed()
-			p.begin("tools/call", params("read_text_file", arguments{"path": b + "/f"}))
-			time.Sleep(20 * time.Millisecond)
-			late = p.begin("tools/call", params("read_text_file", arguments{"path": b + "/f"}))
-			time.Sleep(20 * time.Millisecond)
+			begin(b)
+			late = begin(b)
 			p.lists(b)
-			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
-				p.id-1))
+			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.id-1))
 			outcome(t, <-late).ok()
 		})
 	}
@@ -446,18 +386,26 @@ func state(t *testing.T, base string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	must(t, filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+		if err == nil && e.Type().IsRegular() {
+			found[path] = content(t, path)
+		} else if err == nil {
+			found[path] = e.Type().String()
 		}
-		found[path] = e.Type().String()
-		if e.Type().IsRegular() {
-			data, err := os.ReadFile(path)
-			found[path] = string(data)
-			return err
-		}
-		return nil
+		return err
 	}))
 	return found
+}
+
+// changed are the paths at which two states differ.
+func changed(before, after map[string]string) (paths []string) {
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+	for path := range all {
+		if before[path] != after[path] {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // TestRootSequences changes what paths stand for, and which of them are allowed, in every
@@ -719,8 +667,100 @@ func (w *world) allowed(path string) bool {
 	return rootModes[w.mode].capabilities == `{}` || within(real, usable(w.listed, w.agreed))
 }
 
-func (w *world) play(steps int) {
+// act is a call in a world.
+type act struct {
+	tool, path string
+	reply
+	exists bool // what makes the call succeed where it is allowed
+	may    bool // whether it is allowed
+}
+
+// isKind reports whether a path leads to a file or a directory, as is wanted.
+func isKind(path string, wanted func(fs.FileMode) bool) bool {
+	st, err := os.Stat(path)
+	return err == nil && wanted(st.Mode())
+}
+
+// call calls a tool with a path in a directory.
+func (w *world) call(before map[string]string, path, dir, other string) act {
+	p, was := w.p, before[realOf(path)]
+	_, err := os.Lstat(path)
+	a := act{path: path, exists: err == nil, may: w.allowed(path)}
+	a.tool = []string{"read", "edit", "write", "rewrite", "move", "list", "tree", "search", "info", "mkdir", "several",
+		"directories"}[w.r.IntN(12)]
+	switch a.tool {
+	case "read":
+		if a.reply = p.read(path); a.Error == "" {
+			w.read[path] = a.hash()
+		}
+		a.exists = isKind(path, fs.FileMode.IsRegular)
+	case "edit":
+		hash := cmp.Or(w.read[path], sum(nil).String())
+		way := []func(path, hash string, operation arguments) reply{p.rebase,
+			func(path, hash string, o arguments) reply { return p.edit(path, hash, o) }}[w.r.IntN(2)]
+		a.reply = way(path, hash, insertOp("1:"+tagOf(was), "edited"))
+		a.exists = a.exists && strings.HasPrefix(sum([]byte(was)).String(), hash) // as it is shown
+		if a.Error == "" && !a.exists && !strings.Contains(a.Text, "[rebased onto") &&
+			!strings.Contains(a.Text, "merged onto it]") {
+			w.t.Errorf("%s: an edit for %s of %q", path, hash, was)
+		}
+		delete(w.read, path)
+	case "write":
+		a.reply = p.write(path, "new\n")
+		a.exists = !a.exists && isKind(filepath.Dir(path), fs.FileMode.IsDir)
+	case "rewrite":
+		a.reply = p.write(path, was+"re\n", sum([]byte(was)).String())
+		a.exists = isKind(path, fs.FileMode.IsRegular)
+	case "move":
+		to := filepath.Join(other, fmt.Sprint("moved", w.made))
+		a.reply, a.exists, a.may = p.move(path, to), false, a.may && w.allowed(to)
+	case "list", "tree":
+		list := map[string]func(string) reply{"list": func(d string) reply { return p.list(d) }, "tree": p.tree}[a.tool]
+		a.path, a.reply, a.exists, a.may = dir, list(dir), isKind(dir, fs.FileMode.IsDir), w.allowed(dir)
+	case "search":
+		a.reply, a.exists, a.may = p.search("<"), false, true
+	case "info":
+		a.reply = p.list(path)
+	case "mkdir":
+		a.path = filepath.Join(dir, fmt.Sprint("made", w.made))
+		a.reply, a.exists, a.may = p.mkdir(a.path), false, w.allowed(a.path)
+	case "several":
+		a.reply = p.caller("read_multiple_files", arguments{"paths": []string{path, dir + "/f"}})
+		a.exists, a.may = true, true
+	case "directories":
+		a.reply, a.exists, a.may = p.list(), false, true
+		for _, allowed := range a.directories() {
+			if !w.allowed(allowed) {
+				w.t.Errorf("allowed is %s", allowed)
+			}
+		}
+	}
+	return a
+}
+
+// judge demands that a call was served if it may be, that it told of nothing else, and changed nothing else.
+func (w *world) judge(a act, before, after map[string]string) {
 	t := w.t
+	if a.Error == "" && !a.may {
+		t.Errorf("%s %s is served: %s", a.tool, a.path, a.Text)
+	}
+	if a.Error != "" && a.may && a.exists && w.found(a.path) {
+		t.Errorf("%s %s is refused: %s", a.tool, a.path, a.Text)
+	}
+	for file, text := range before { // the mark of each file
+		if mark, _, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(mark, "<") &&
+			strings.Contains(a.Text, mark+">") && !w.allowedMark(before, mark+">") {
+			t.Errorf("%s %s tells of %s: %s", a.tool, a.path, file, a.Text)
+		}
+	}
+	for _, file := range changed(before, after) {
+		if !w.allowed(file) || strings.HasSuffix(file, ".tmp") {
+			t.Errorf("%s %s changed %s from %q to %q", a.tool, a.path, file, before[file], after[file])
+		}
+	}
+}
+
+func (w *world) play(steps int) {
 	served := 0
 	for range steps {
 		for range w.r.IntN(3) {
@@ -729,122 +769,28 @@ func (w *world) play(steps int) {
 			}
 		}
 		if w.agree() { // what is wrong with a call may be said before the client is asked
-			w.p.call("list_directory", nil)
+			w.p.list()
 		}
 		dirs, err := filepath.Glob(w.base + "/*")
-		must(t, err)
+		must(w.t, err)
 		deep, _ := filepath.Glob(w.base + "/deep*/*")
 		dirs = append(dirs, deep...)
-		d, d2 := dirs[w.r.IntN(len(dirs))], dirs[w.r.IntN(len(dirs))]
+		d, other := dirs[w.r.IntN(len(dirs))], dirs[w.r.IntN(len(dirs))]
 		if w.r.IntN(2) == 0 {
 			d = w.pick(rootNames...)
 		}
-		path := filepath.Join(d, []string{"f", "sub/g", "n1", "n2"}[w.r.IntN(4)])
-		before := state(t, w.base)
-		_, err = os.Lstat(path)
-		exists, may := err == nil, w.allowed(path)
-		var r reply
-		tool := []string{"read", "edit", "write", "rewrite", "move", "list", "tree", "search", "info", "mkdir",
-			"several", "directories"}[w.r.IntN(12)]
-		expect := exists
-		switch tool {
-		case "read":
-			r = w.p.call("read_text_file", arguments{"path": path})
-			if r.Error == "" {
-				w.read[path] = r.hash()
-			}
-			st, err := os.Stat(path)
-			expect = err == nil && st.Mode().IsRegular()
-		case "edit":
-			hash := w.read[path]
-			if hash == "" {
-				hash = sum(nil).String()
-			}
-			r = w.p.call("edit_text_file",
-				arguments{"path": path, "file_hash": hash, "on_stale": []string{"reject", "rebase"}[w.r.IntN(2)],
-					"operations": ops(
-						arguments{"op": "insert_after", "anchor": "1:" + tagOf(before[realOf(path)]),
-							"content": "edited"})})
-			expect = exists && strings.HasPrefix(sum([]byte(before[realOf(path)])).String(), hash) // as it is shown
-			if r.Error == "" && !expect && !strings.Contains(r.Text, "[rebased onto") && !strings.Contains(r.Text, "merged onto it]") {
-				t.Errorf("%s: an edit for %s of %q", path, hash, before[realOf(path)])
-			}
-			delete(w.read, path)
-		case "write":
-			r = w.p.call("write_text_file", arguments{"path": path, "content": "new\n"})
-			_, err := os.Stat(filepath.Dir(path))
-			expect = !exists && err == nil
-		case "rewrite":
-			r = w.p.call("write_text_file",
-				arguments{"path": path, "content": before[realOf(path)] + "re\n",
-					"file_hash": sum([]byte(before[realOf(path)])).String()})
-			st, err := os.Stat(path)
-			expect = err == nil && st.Mode().IsRegular()
-		case "move":
-			to := filepath.Join(d2, fmt.Sprint("moved", w.made))
-			r = w.p.call("move_file", arguments{"source": path, "destination": to})
-			expect, may = false, may && w.allowed(to)
-		case "list":
-			r = w.p.call("list_directory", arguments{"path": d})
-			st, err := os.Stat(d)
-			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
-		case "tree":
-			r = w.p.call("list_directory", arguments{"path": d, "recursive": true})
-			st, err := os.Stat(d)
-			path, expect, may = d, err == nil && st.IsDir(), w.allowed(d)
-		case "search":
-			r = w.p.call("search_files", arguments{"pattern": "<"})
-			expect, may = false, true
-		case "info":
-			r = w.p.call("list_directory", arguments{"path": path})
-		case "mkdir":
-			path = filepath.Join(d, fmt.Sprint("made", w.made))
-			r = w.p.call("create_directory", arguments{"path": path})
-			expect, may = false, w.allowed(path)
-		case "several":
-			r = w.p.call("read_multiple_files", arguments{"paths": []string{path, d + "/f"}})
-			expect, may = true, true
-		case "directories":
-			r = w.p.call("list_directory", nil)
-			expect, may = false, true
-			for _, allowed := range r.directories() {
-				if !w.allowed(allowed) {
-					t.Errorf("allowed is %s", allowed)
-				}
-			}
-		}
-		w.log = append(w.log, fmt.Sprintf("%s %s (allowed %v): %q %.80q", tool, path, may, r.Error, r.Text))
-		switch {
-		case r.Error == "" && !may:
-			t.Errorf("%s %s is served: %s", tool, path, r.Text)
-		case r.Error != "" && may && expect && w.found(path):
-			t.Errorf("%s %s is refused: %s", tool, path, r.Text)
-		case r.Error == "":
-			served++
-		}
-		// No mark of a file that may not be read is told.
-		for file, text := range before {
-			if mark, _, ok := strings.Cut(text, ">"); ok && strings.HasPrefix(mark, "<") &&
-				strings.Contains(r.Text, mark+">") && !w.allowedMark(before, mark+">") {
-				t.Errorf("%s %s tells of %s: %s", tool, path, file, r.Text)
-			}
-		}
-		// Only what may be written was.
-		after := state(t, w.base)
-		for file := range union(before, after) {
-			if before[file] != after[file] && !w.allowed(file) {
-				t.Errorf("%s %s changed %s from %q to %q", tool, path, file, before[file], after[file])
-			}
-			if strings.HasSuffix(file, ".tmp") {
-				t.Errorf("%s is left", file)
-			}
-		}
-		if t.Failed() {
+		before := state(w.t, w.base)
+		a := w.call(before, filepath.Join(d, []string{"f", "sub/g", "n1", "n2"}[w.r.IntN(4)]), d, other)
+		w.log = append(w.log, fmt.Sprintf("%s %s (allowed %v): %q %.80q", a.tool, a.path, a.may, a.Error, a.Text))
+		if w.judge(a, before, state(w.t, w.base)); w.t.Failed() {
 			return
+		}
+		if a.Error == "" {
+			served++
 		}
 	}
 	if served < steps/10 {
-		t.Errorf("only %d calls were served", served)
+		w.t.Errorf("only %d calls were served", served)
 	}
 }
 
@@ -856,12 +802,6 @@ func (w *world) allowedMark(files map[string]string, mark string) bool {
 		}
 	}
 	return false
-}
-
-func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
 }
 
 func realOf(path string) string {

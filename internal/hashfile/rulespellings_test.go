@@ -83,25 +83,8 @@ func spellPath(rng *rand.Rand, d, rel string) string {
 // secretsOf returns the content of all files below d that hold a secret.
 func secretsOf(t *testing.T, d string) map[string]string {
 	t.Helper()
-	found := map[string]string{}
-	for path, text := range filesBelow(t, d) {
-		if strings.Contains(text, secretText) {
-			found[path] = text
-		}
-	}
-	return found
-}
-
-// filesBelow returns the content of all regular files below d.
-func filesBelow(t *testing.T, d string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	must(t, filepath.WalkDir(d, func(path string, e os.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			found[path] = content(t, path)
-		}
-		return err
-	}))
+	found := state(t, d)
+	maps.DeleteFunc(found, func(_, text string) bool { return !strings.Contains(text, secretText) })
 	return found
 }
 
@@ -160,7 +143,7 @@ func TestRulesSpelled(t *testing.T) {
 			if after := secretsOf(t, d); !maps.Equal(before, after) {
 				t.Fatalf("%q, forbidden by %q: the files were %q, and are %q", path, glob, before, after)
 			}
-			for file := range filesBelow(t, d) {
+			for file := range state(t, d) {
 				if _, old := before[file]; !old && spellElements(file) == spellElements(filepath.Join(d, disk)) {
 					t.Errorf("%q, forbidden by %q, makes %q", path, glob, file)
 				}
@@ -176,41 +159,27 @@ func TestRulesSpelled(t *testing.T) {
 // TestRulesAboveEveryRoot: rules above a directory hold however the directory is allowed, and named, and forbid it if
 // they cannot be read.
 func TestRulesAboveEveryRoot(t *testing.T) {
-	for mode, m := range rootModes {
-		t.Run(m.name, func(t *testing.T) {
-			base := dir(t)
-			write(t, base, "AGENTS.md", "---\nforbidden: [\"project/{sub,other}/secret\"]\n---\n")
-			write(t, base, "project/sub/secret/f", secretText)
-			write(t, base, "project/sub/free", "free\n")
-			root, link := filepath.Join(base, "project/sub"), filepath.Join(dir(t), "link")
-			must(t, os.Symlink(root, link))
-			above := filepath.Join(base, "project/AGENTS.md")
-			for _, named := range []string{root, link} {
-				p := allowing(t, mode, named)
-				p.call("read_text_file", arguments{"path": named + "/free"}).ok()
-				r := p.call("read_text_file", arguments{"path": named + "/secret/f"}).refused("forbidden")
-				if !strings.Contains(r.Text, "../../AGENTS.md") {
-					t.Error(r.Text)
-				}
-				must(t, os.Mkdir(above, 0o755))
-				r = p.call("read_text_file", arguments{"path": named + "/free"}).refused("forbidden")
-				if !strings.Contains(r.Text, "../AGENTS.md (cannot be read") {
-					t.Error(r.Text)
-				}
-				must(t, os.Remove(above))
-				p.call("read_text_file", arguments{"path": named + "/free"}).ok()
-			}
-		})
-	}
+	inEachMode(t, func(t *testing.T, base string, allow func(dirs ...string) *rawClient) {
+		writeAll(t, base, "AGENTS.md", "---\nforbidden: [\"project/{sub,other}/secret\"]\n---\n",
+			"project/sub/secret/f", secretText, "project/sub/free", "free\n")
+		root, above := filepath.Join(base, "project/sub"), filepath.Join(base, "project/AGENTS.md")
+		for _, named := range []string{root, link(t, dir(t), "link", root)} {
+			p := allow(named)
+			p.read(named + "/free").ok()
+			p.read(named + "/secret/f").refused("forbidden").says("../../AGENTS.md")
+			must(t, os.Mkdir(above, 0o755))
+			p.read(named + "/free").refused("forbidden").says("../AGENTS.md (cannot be read")
+			must(t, os.Remove(above))
+			p.read(named + "/free").ok()
+		}
+	})
 }
 
 // TestRulesBelowTopmostRoot: in the root of the file system, rules further down hold.
 func TestRulesBelowTopmostRoot(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: secret\n---\n")
-	write(t, d, "secret", secretText)
-	write(t, d, "free", "free\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: secret\n---\n", "secret", secretText, "free", "free\n")
 	p := serve(t, "/")
-	p.call("read_text_file", arguments{"path": d + "/free"}).ok()
-	p.call("read_text_file", arguments{"path": d + "/secret"}).refused("forbidden")
+	p.read(d + "/free").ok()
+	p.read(d + "/secret").refused("forbidden")
 }

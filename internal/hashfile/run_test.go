@@ -19,9 +19,7 @@ func TestInterrupted(t *testing.T) {
 		Roots: []string{t.TempDir()}, Locks: private(t),
 		Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	in, client := io.Pipe()
 	answers, out := io.Pipe()
@@ -59,11 +57,9 @@ func TestLeftoversSaid(t *testing.T) {
 			t.Errorf("read-only %t: it logged %q", readOnly, got)
 		}
 	}
-	p, _ := connect(t, Config{Roots: []string{d}, Locks: locks}, "2025-11-25", nil)
+	p := serveAs(t, Config{Roots: []string{d}, Locks: locks})
 	back := filepath.Join(d, "main.go")
-	p.call("move_file", arguments{"source": left, "destination": back}).ok()
-	p.call("write_text_file", arguments{"path": back, "content": "ours\n",
-		"file_hash": sum([]byte("theirs\n")).String()}).ok()
+	allOK(p.move(left, back), p.write(back, "ours\n", sum([]byte("theirs\n")).String()))
 	if got := content(t, back); got != "ours\n" {
 		t.Errorf("%q", got)
 	}

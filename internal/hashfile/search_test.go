@@ -41,14 +41,11 @@ func TestSearchGlobs(t *testing.T) {
 		{"src", ""},
 		{`src\a.c`, ""},
 	} {
-		text := p.call("search_files", arguments{"pattern": "ignored", "glob": c.glob}).ok().Text
-		var found []string
-		for _, m := range regexp.MustCompile(`(?m)^==> (.*) <==$`).FindAllStringSubmatch(text, -1) {
-			found = append(found, m[1])
-		}
-		if got := strings.Join(found, " "); got != c.want {
+		r := p.call("search_files", arguments{"pattern": "ignored", "glob": c.glob}).ok()
+		if got := strings.Join(foundIn(r), " "); got != c.want {
 			t.Errorf("%v: %s, want %s", c.glob, got, c.want)
 		}
+		text := r.Text
 		if skipped := strings.Contains(fmt.Sprint(c.glob), "!ignored"); strings.Contains(text, "ignored/]") == skipped {
 			t.Errorf("%v: what is excluded is not to be told, and what is ignored is: %s", c.glob, text)
 		}
@@ -95,9 +92,8 @@ func TestSearchAnswer(t *testing.T) {
 	long := strings.Repeat("a long name\x01 ", 15)
 	must(t, os.Mkdir(filepath.Join(d, long), 0o700))
 	for i := range 400 {
-		write(t, d, fmt.Sprintf("%s/%s%d", long, long, i), strings.Repeat(strings.Repeat("{}", 199)+"\n", 9))
-		write(t, d, fmt.Sprintf("%s/%d latin", long, i), "\xfc\n")
-		write(t, d, fmt.Sprintf("%s/%d binary", long, i), "\x00\n")
+		writeAll(t, d, fmt.Sprintf("%s/%s%d", long, long, i), strings.Repeat(strings.Repeat("{}", 199)+"\n", 9),
+			fmt.Sprintf("%s/%d latin", long, i), "\xfc\n", fmt.Sprintf("%s/%d binary", long, i), "\x00\n")
 	}
 	p := serve(t, d)
 	for _, args := range []arguments{{"context": 10, "max_results": 1000}, {"max_results": 1000}, {"max_results": 1},
@@ -122,15 +118,8 @@ func TestSearchAnswer(t *testing.T) {
 // UTF-8.
 func TestSearchEncodings(t *testing.T) {
 	d := dir(t)
-	write(t, d, "bom", "\ufeffone\ntwo\n")
-	write(t, d, "latin", "gr\xfc\xdf\n")
-	write(t, d, "picture", "\x89PNG\r\n\x1a\n\x00")
-	write(t, d, "utf16", "\xff\xfeo\x00n\x00e\x00")
-	text := serve(t, d).call("search_files", arguments{"pattern": "^one$"}).ok().Text
-	for _, want := range []string{"==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
-		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %s", want, text)
-		}
-	}
+	writeAll(t, d, "bom", "\ufeffone\ntwo\n", "latin", "gr\xfc\xdf\n", "picture", "\x89PNG\r\n\x1a\n\x00",
+		"utf16", "\xff\xfeo\x00n\x00e\x00")
+	serve(t, d).search("^one$").ok().says("==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
+		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n")
 }

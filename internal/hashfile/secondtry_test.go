@@ -67,48 +67,44 @@ func edit(operations any, more ...any) arguments {
 	return args
 }
 
+// at returns the arguments of a call that takes a path alone.
+func at(path string) arguments { return arguments{"path": path} }
+
+// replaceAt returns the arguments of an edit that replaces a line.
+func replaceAt(anchor string, more ...any) arguments {
+	return edit(ops(anchored("replace", anchor)), more...)
+}
+
+// fine is an edit of which all is as it should be.
+var fine = with("operations", ops(anchored("replace", "4:8d")))
+
 func anchored(op, anchor string) arguments {
 	return arguments{"op": op, "anchor": anchor, "content": "x"}
 }
 
 var readTries = []try{
-	{"read_text_file", arguments{"path": "src/mian.go"}, "not_found", `is it (src/main\.go)\?`, "", with("path")},
-	{"read_text_file", arguments{"path": "DIR/src/mian.go"}, "not_found", `is it (DIR/src/main\.go)\?`, "", with("path")},
-	{"read_text_file", arguments{"path": "SRC/util.go"}, "not_found", `nor does SRC; is it (src)\?`, "list_directory",
-		with("path")},
-	{"read_text_file", arguments{"path": "main.go"}, "not_found", `search_files with glob (\S+) finds`, "search_files",
-		only("glob")},
-	{"read_text_file", arguments{"path": "nope.go"}, "not_found", `list_directory with path (\S+) shows`, "list_directory",
+	{"read_text_file", at("src/mian.go"), "not_found", `is it (src/main\.go)\?`, "", with("path")},
+	{"read_text_file", at("DIR/src/mian.go"), "not_found", `is it (DIR/src/main\.go)\?`, "", with("path")},
+	{"read_text_file", at("SRC/util.go"), "not_found", `nor does SRC; is it (src)\?`, "list_directory", with("path")},
+	{"read_text_file", at("main.go"), "not_found", `search_files with glob (\S+) finds`, "search_files", only("glob")},
+	{"read_text_file", at("nope.go"), "not_found", `list_directory with path (\S+) shows`, "list_directory",
 		only("path")},
-	{"read_text_file", arguments{"path": "no/such/x.go"}, "not_found", `list_directory with path (\S+) shows`,
+	{"read_text_file", at("no/such/x.go"), "not_found", `list_directory with path (\S+) shows`,
 		"list_directory", only("path")},
-	{"read_text_file", arguments{"path": "src/**/*.go"}, "not_found", `give it to search_files as glob`, "search_files",
+	{"read_text_file", at("src/**/*.go"), "not_found", `give it to search_files as glob`, "search_files",
 		func(arguments, []string) arguments { return arguments{"glob": "src/**/*.go"} }},
-	{"read_text_file", arguments{"path": "a.go:3"}, "not_found", `is it (a\.go)\?.* lines are given in start_line`, "",
-		with("path")},
-	{"read_text_file", arguments{"path": "a.go#L3-L5"}, "not_found", `is it (a\.go)\?`, "", with("path")},
-	{"read_text_file", arguments{"path": "@a.go"}, "not_found", `is it (a\.go)\?`, "", with("path")},
-	{"read_text_file", arguments{"path": `src\main.go`}, "not_found", `separated by /`, "", with("path", "src/main.go")},
-	{"read_text_file", arguments{"path": "'a.go'"}, "not_found", `in quotes; give it as (\S+)`, "", with("path")},
-	{"read_text_file", arguments{"path": `"DIR/a.go"`}, "not_found", `in quotes; give it as (\S+)`, "", with("path")},
-	{"read_text_file", arguments{"path": "`a.go`"}, "not_found", `in quotes; give it as (\S+)`, "", with("path")},
-	{"read_text_file", arguments{"path": " a.go\n"}, "not_found", `give it as (\S+)`, "", with("path")},
-	{"list_directory", arguments{"path": "~"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "~/src"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "$HOME/src"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": `C:\src`}, "not_found", `of Windows.* give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "file://src"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "file:src"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "https://host/src"}, "not_found", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "/src"}, "outside_roots", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "../.."}, "outside_roots", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": "s\x00"}, "invalid", `give a path in (\S+),`, "", with("path")},
-	{"list_directory", arguments{"path": strings.Repeat("x", 5000)}, "invalid", `give a path in (\S+),`, "",
-		with("path")},
-	{"read_text_file", arguments{"path": " "}, "not_found", `give a path in (\S+),`, "list_directory", with("path")},
-	{"read_text_file", arguments{"path": "."}, "not_a_file", `(\.) is a directory; list_directory`, "list_directory",
-		only("path")},
-	{"read_text_file", arguments{"path": "src/"}, "not_a_file", `(src/) is a directory; list_directory`,
+	{"read_text_file", at("a.go:3"), "not_found", `is it (a\.go)\?.* lines are given in start_line`, "", with("path")},
+	{"read_text_file", at("a.go#L3-L5"), "not_found", `is it (a\.go)\?`, "", with("path")},
+	{"read_text_file", at("@a.go"), "not_found", `is it (a\.go)\?`, "", with("path")},
+	{"read_text_file", at(`src\main.go`), "not_found", `separated by /`, "", with("path", "src/main.go")},
+	{"read_text_file", at("'a.go'"), "not_found", `in quotes; give it as (\S+)`, "", with("path")},
+	{"read_text_file", at(`"DIR/a.go"`), "not_found", `in quotes; give it as (\S+)`, "", with("path")},
+	{"read_text_file", at("`a.go`"), "not_found", `in quotes; give it as (\S+)`, "", with("path")},
+	{"read_text_file", at(" a.go\n"), "not_found", `give it as (\S+)`, "", with("path")},
+	{"list_directory", at(`C:\src`), "not_found", `of Windows.* give a path in (\S+),`, "", with("path")},
+	{"read_text_file", at(" "), "not_found", `give a path in (\S+),`, "list_directory", with("path")},
+	{"read_text_file", at("."), "not_a_file", `(\.) is a directory; list_directory`, "list_directory", only("path")},
+	{"read_text_file", at("src/"), "not_a_file", `(src/) is a directory; list_directory`,
 		"list_directory", only("path")},
 	{"read_text_file", arguments{"path": "a.go", "start_line": 50}, "invalid", `start_line of 1 to (9)$`, "",
 		with("start_line")},
@@ -123,13 +119,13 @@ var readTries = []try{
 	{"read_text_file", arguments{"path": "a.go", "start_line": "99999999999999999999"}, "invalid", `whole number`, "",
 		with("start_line", 9)},
 	{"read_text_file", arguments{"path": "a.go", "max_bytes": 5}, "too_large", `max_bytes (\d+)$`, "", with("max_bytes")},
-	{"read_text_file", arguments{"path": "long"}, "too_large", `max_bytes (\d+)$`, "", with("max_bytes")},
+	{"read_text_file", at("long"), "too_large", `max_bytes (\d+)$`, "", with("max_bytes")},
 	{"read_text_file", arguments{"path": "a.go", "offset": 3}, "invalid", `takes (path), (start_line),`, "",
 		with("offset", 3)},
 	{"read_text_file", arguments{"file_path": "a.go"}, "invalid", `it takes (path),`, "",
-		func(arguments, []string) arguments { return arguments{"path": "a.go"} }},
+		func(arguments, []string) arguments { return at("a.go") }},
 	{"read_text_file", arguments{"path": []string{"a.go"}}, "invalid", `give a string$`, "", with("path", "a.go")},
-	{"read_multiple_files", arguments{"path": "a.go"}, "invalid", `it takes paths$`, "",
+	{"read_multiple_files", at("a.go"), "invalid", `it takes paths$`, "",
 		func(arguments, []string) arguments { return arguments{"paths": "a.go"} }},
 	{"read_multiple_files", arguments{"paths": arguments{"a": "b"}}, "invalid", `give an array$`, "",
 		with("paths", []string{"a.go"})},
@@ -168,7 +164,7 @@ var writeTries = []try{
 		with("content", "x\ny\n")},
 	{"write_text_file", arguments{"path": "new", "content": []string{"a", "b"}}, "invalid", `with line feeds between`, "",
 		with("content", "a\nb")},
-	{"create_directory", arguments{"path": "~/new"}, "invalid", `give a path in (\S+),`, "", with("path")},
+	{"create_directory", at("~/new"), "invalid", `give a path in (\S+),`, "", with("path")},
 	{"move_file", arguments{"source": "a.go", "destination": "src"}, "exists", `give the destination (\S+)$`, "",
 		with("destination")},
 	{"move_file", arguments{"source": "a.go", "destination": "no/b.go"}, "not_found", `create_directory with path (\S+)`,
@@ -181,24 +177,19 @@ var writeTries = []try{
 const fresh = `\n\[file_hash=(\S+) total_lines=9\]\n`
 
 var editTries = []try{
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "ffffffffffff"), "stale",
+	{"edit_text_file", replaceAt("4:8d", "file_hash", "ffffffffffff"), "stale",
 		`^a\.go has changed since it was read; nothing was written, because file_hash ffffffffffff is not that of the file as it is now\. .*` + fresh, "", with("file_hash")},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "ffffffffffff", "on_stale", "rebase"),
+	{"edit_text_file", replaceAt("4:8d", "file_hash", "ffffffffffff", "on_stale", "rebase"),
 		"stale", fresh, "", with("file_hash")},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", "7fa8"), "invalid",
+	{"edit_text_file", replaceAt("4:8d", "file_hash", "7fa8"), "invalid",
 		`if the lines are as they were read` + fresh, "", with("file_hash")},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "file_hash", nil), "invalid", `missing; .*` + fresh, "",
-		with("file_hash")},
-	{"edit_text_file", edit(ops(anchored("replace", "4:00"))), "anchor_not_found", `Use (4:8d) if (?s:.*)4:8d\|\treturn 1`,
-		"", withAnchor},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8"))), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "", withAnchor},
-	{"edit_text_file", edit(ops(anchored("replace", "4"))), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "", withAnchor},
-	{"edit_text_file", edit(ops(anchored("replace", "4:zz"))), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "",
-		withAnchor},
-	{"edit_text_file", edit(ops(anchored("replace", "5:8d"))), "anchor_ambiguous", `lines have tag 8d: (4:8d)`, "",
-		withAnchor},
-	{"edit_text_file", edit(ops(anchored("replace", "99:00"))), "anchor_not_found", `the last is (9:88)(?s:.*)` + fresh, "",
-		withAnchor},
+	{"edit_text_file", replaceAt("4:8d", "file_hash", nil), "invalid", `missing; .*` + fresh, "", with("file_hash")},
+	{"edit_text_file", replaceAt("4:00"), "anchor_not_found", `Use (4:8d) if (?s:.*)4:8d\|\treturn 1`, "", withAnchor},
+	{"edit_text_file", replaceAt("4:8"), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "", withAnchor},
+	{"edit_text_file", replaceAt("4"), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "", withAnchor},
+	{"edit_text_file", replaceAt("4:zz"), "invalid", `line 4 is (4:8d)(?s:.*)` + fresh, "", withAnchor},
+	{"edit_text_file", replaceAt("5:8d"), "anchor_ambiguous", `lines have tag 8d: (4:8d)`, "", withAnchor},
+	{"edit_text_file", replaceAt("99:00"), "anchor_not_found", `the last is (9:88)(?s:.*)` + fresh, "", withAnchor},
 	{"edit_text_file", edit(ops(anchored("insert_after", "0:"))), "anchor_not_found", `insert_before (1:60) `, "",
 		withAnchor},
 	{"edit_text_file", edit(ops(arguments{"op": "replace_range", "anchor": "3:00", "end_anchor": "5:00", "content": "x"})),
@@ -209,33 +200,46 @@ var editTries = []try{
 		"overlap", `exchange them`, "", func(first arguments, said []string) arguments {
 			return edit(ops(arguments{"op": "replace_range", "anchor": "3:1e", "end_anchor": "5:88", "content": "x"}))
 		}},
-	{"edit_text_file", edit(ops(arguments{"op": "replace", "anchor": "4:8d"})), "invalid", `needs content`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
-	{"edit_text_file", edit(ops(anchored("update", "4:8d"))), "invalid", `op "update" is none of (\w+),`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
+	{"edit_text_file", edit(ops(arguments{"op": "replace", "anchor": "4:8d"})), "invalid", `needs content`, "", fine},
+	{"edit_text_file", edit(ops(anchored("update", "4:8d"))), "invalid", `op "update" is none of (\w+),`, "", fine},
 	{"edit_text_file", edit(ops(arguments{"op": "replace", "line": 4, "content": "x"})), "invalid",
 		`no argument "operations\[0\].line"; it takes op, anchor, end_anchor, content$`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
+		fine},
 	{"edit_text_file", edit(ops(arguments{"op": "replace", "anchor": "4:8d", "content": []string{"x"}})), "invalid",
 		`operations\[0\].content is an array; give a string, with line feeds`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
+		fine},
 	{"edit_text_file", edit(`[{"op": "replace", "anchor": "4:8d", "content": "x"`), "invalid",
 		`operations is a text that begins like JSON and is none; give an array`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
+		fine},
 	{"edit_text_file", edit(arguments{}), "invalid", `op is missing; it is one of (\w+),`, "",
 		with("operations", anchored("replace", "4:8d"))},
-	{"edit_text_file", edit(5), "invalid", `operations is the number 5; give an array$`, "",
-		with("operations", ops(anchored("replace", "4:8d")))},
+	{"edit_text_file", edit(5), "invalid", `operations is the number 5; give an array$`, "", fine},
 	{"edit_text_file", edit(ops(arguments{"op": "replace", "anchor": "4:8d", "content": "4:8d|x"})), "echoed_tags",
-		`text of lines only`, "", with("operations", ops(anchored("replace", "4:8d")))},
-	{"edit_text_file", edit(ops(anchored("replace", "1:25")), "path", "empty.txt"), "stale",
+		`text of lines only`, "", fine},
+	{"edit_text_file", replaceAt("1:25", "path", "empty.txt"), "stale",
 		`\n\[file_hash=(\S+) total_lines=0\]`, "", func(first arguments, said []string) arguments {
 			return edit(ops(anchored("insert_after", "0:")), "path", "empty.txt", "file_hash", said[1])
 		}},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "on_stale", "force"), "invalid", `one of (reject), rebase`,
+	{"edit_text_file", replaceAt("4:8d", "on_stale", "force"), "invalid", `one of (reject), rebase`,
 		"", with("on_stale")},
-	{"edit_text_file", edit(ops(anchored("replace", "4:8d")), "path", "a.og"), "not_found", `is it (a\.go)\?`, "",
-		with("path")},
+	{"edit_text_file", replaceAt("4:8d", "path", "a.og"), "not_found", `is it (a\.go)\?`, "", with("path")},
+}
+
+// oddPaths are paths that are none, by the codes of their refusals. Each says where a path is to be.
+var oddPaths = map[string][]string{
+	"not_found":     {"~", "~/src", "$HOME/src", "file://src", "file:src", "https://host/src"},
+	"outside_roots": {"/src", "../.."},
+	"invalid":       {"s\x00", strings.Repeat("x", 5000)},
+}
+
+// pathTries are the tries with odd paths.
+func pathTries() (tries []try) {
+	for code, paths := range oddPaths {
+		for _, path := range paths {
+			tries = append(tries, try{"list_directory", at(path), code, `give a path in (\S+),`, "", with("path")})
+		}
+	}
+	return tries
 }
 
 // withAnchor returns an edit whose only anchor is what the refusal said, as an operation that fits it.
@@ -253,7 +257,7 @@ var goWords = regexp.MustCompile(`unmarshal|struct\b|json:|\bnil\b|%!|panic|goro
 // TestSecondTry makes the mistakes that models make. Each is refused, and the second call, which is made of nothing but
 // the first one and the refusal, is answered. What it names for the call exists here.
 func TestSecondTry(t *testing.T) {
-	for _, tries := range [][]try{readTries, writeTries, editTries} {
+	for _, tries := range [][]try{readTries, pathTries(), writeTries, editTries} {
 		for _, x := range tries {
 			d := dir(t)
 			for name, text := range tryFiles {
@@ -303,28 +307,14 @@ func fillIn(args arguments, dir, hash string) arguments {
 // TestMissingNamesNothingHidden: the names that a refusal suggests are those that the caller may list.
 func TestMissingNamesNothingHidden(t *testing.T) {
 	d := dir(t)
-	write(t, d, "AGENTS.md", "---\nforbidden: [secret1]\n---\n")
-	write(t, d, "secret1", "no\n")
-	write(t, d, "secret2", "fine\n")
+	writeAll(t, d, "AGENTS.md", "---\nforbidden: [secret1]\n---\n", "secret1", "no\n", "secret2", "fine\n")
 	p := serve(t, d)
-	r := p.call("read_text_file", arguments{"path": "secret3"}).refused("not_found")
-	if strings.Contains(r.Text, "secret1") || !strings.Contains(r.Text, "is it secret2?") {
-		t.Error(r.Text)
-	}
-	write(t, d, "inner/deep/file", "x\n")
-	write(t, d, "inner/deeq", "x\n")
-	narrow, _ := connect(t, Config{Roots: []string{d}}, "2025-11-25", []string{filepath.Join(d, "inner/deep")})
-	r = narrow.call("read_text_file", arguments{"path": filepath.Join(d, "inner/deer")}).refused("outside_roots")
-	if strings.Contains(r.Text, "deeq") {
-		t.Error(r.Text)
-	}
-	if err := os.RemoveAll(filepath.Join(d, "inner/deep")); err != nil {
-		t.Fatal(err)
-	}
-	r = narrow.call("read_text_file", arguments{"path": filepath.Join(d, "inner/deep")})
-	if strings.Contains(r.Text, "deeq") {
-		t.Error(r.Text)
-	}
+	p.read("secret3").refused("not_found").says("is it secret2?").not("secret1")
+	writeAll(t, d, "inner/deep/file", "x\n", "inner/deeq", "x\n")
+	narrow := serveAs(t, Config{Roots: []string{d}}, filepath.Join(d, "inner/deep"))
+	narrow.read(filepath.Join(d, "inner/deer")).refused("outside_roots").not("deeq")
+	must(t, os.RemoveAll(filepath.Join(d, "inner/deep")))
+	narrow.read(filepath.Join(d, "inner/deep")).not("deeq")
 }
 
 // TestUnderstood makes calls that are not as the schema says and have one meaning.
@@ -332,9 +322,7 @@ func TestUnderstood(t *testing.T) {
 	d := dir(t)
 	write(t, d, "a.go", tryText)
 	write(t, d, "b.md", "x\n")
-	if err := os.Mkdir(filepath.Join(d, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(d, "empty"), 0o755))
 	p := serve(t, d)
 	hash := sum([]byte(tryText)).String()
 	for _, x := range []struct {
@@ -343,23 +331,21 @@ func TestUnderstood(t *testing.T) {
 		want string
 	}{
 		{"list_directory", nil, "[FILE] a.go\n"},
-		{"list_directory", arguments{"path": "a.go"}, "a.go: file, "},
-		{"list_directory", arguments{"path": ""}, "[FILE] a.go\n"},
+		{"list_directory", at("a.go"), "a.go: file, "},
+		{"list_directory", at(""), "[FILE] a.go\n"},
 		{"list_directory", arguments{"path": nil}, "[FILE] a.go\n"},
 		{"list_directory", arguments{"recursive": true}, "a.go\n"},
-		{"list_directory", arguments{"path": "empty"}, "[empty]\n"},
+		{"list_directory", at("empty"), "[empty]\n"},
 		{"list_directory", arguments{"path": "empty", "recursive": true}, "[empty]\n"},
 		{"read_text_file", arguments{"path": "a.go/", "start_line": "2.0", "end_line": 0, "max_bytes": nil}, "2:25|"},
 		{"search_files", arguments{"glob": "*.{go,md}"}, "[2 files]"},
 		{"search_files", arguments{"glob": "./*.go"}, "[1 file]"},
 		{"search_files", arguments{"pattern": "/main/"}, "[the slashes around the pattern"},
 		{"search_files", arguments{"pattern": "a\nb"}, "[the pattern holds a line feed"},
-		{"edit_text_file", edit(ops(anchored("replace", "4:8d|\treturn 1")), "file_hash", "[file_hash="+hash+
+		{"edit_text_file", replaceAt("4:8d|\treturn 1", "file_hash", "[file_hash="+hash+
 			" total_lines=9]", "dry_run", "true", "on_stale", ""), "\n+x\n"},
 	} {
-		if r := p.call(x.tool, x.args).ok(); !strings.Contains(r.Text, x.want) {
-			t.Errorf("%s %v: %s", x.tool, x.args, r.Text)
-		}
+		p.call(x.tool, x.args).ok().says(x.want)
 	}
 }
 
@@ -368,9 +354,7 @@ func TestUnknownTool(t *testing.T) {
 	p := serve(t, dir(t))
 	var names []string
 	for tool, err := range p.s.Tools(t.Context(), nil) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names = append(names, tool.Name)
 	}
 	_, err := p.s.CallTool(t.Context(), &mcp.CallToolParams{Name: "read_file"})

@@ -3,11 +3,9 @@
 package hashfile
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -27,10 +25,7 @@ func TestSilentRoots(t *testing.T) {
 			p.silent()
 			refused := func() {
 				t.Helper()
-				r := p.call("read_text_file", arguments{"path": path}).refused("outside_roots")
-				if !strings.Contains(r.Text, "did not answer within") {
-					t.Error(r.Text)
-				}
+				p.read(path).refused("outside_roots").says("did not answer within")
 			}
 			waits := func() {
 				t.Helper()
@@ -55,19 +50,16 @@ func TestSilentRoots(t *testing.T) {
 			atOnce()
 			p.lists(d) // to what it is asked from now on
 			hang.Until(t, "the client is asked again", func() bool {
-				return p.call("read_text_file", arguments{"path": path}).Error == ""
+				return p.read(path).Error == ""
 			})
 			// Of a client that is late, the answer counts: to one that notifies it is the newest, and the other is waited
 			// for again.
 			p = connectRaw(t, Config{RootsWait: wait}, capabilities)
-			asked := make(chan json.RawMessage, 10)
-			p.mu.Lock()
-			p.answer = func(id json.RawMessage) string { asked <- id; return "" }
-			p.mu.Unlock()
+			asked := p.defers()
 			waits()
 			p.lists(d)
 			p.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[{"uri":"file://%s"}]}}`, <-asked, d))
-			p.call("read_text_file", arguments{"path": path}).ok()
+			p.read(path).ok()
 		})
 	}
 }
@@ -82,9 +74,6 @@ func TestManyRoots(t *testing.T) {
 	}
 	p := connectRaw(t, Config{Roots: []string{d}}, `{"roots":{}}`)
 	p.lists(append([]string{filepath.Join(d, "last")}, all...)...)
-	p.call("read_text_file", arguments{"path": path}).ok()
-	if r := p.call("read_text_file", arguments{"path": d + "/other"}).refused("outside_roots"); !strings.Contains(r.Text,
-		"only the first 256 count") {
-		t.Error(r.Text)
-	}
+	p.read(path).ok()
+	p.read(d + "/other").refused("outside_roots").says("only the first 256 count")
 }

@@ -132,6 +132,35 @@ func TestKeptName(t *testing.T) {
 	}
 }
 
+// beforeRename has something done before each renaming, which is given its number from 1 and the name that is renamed,
+// and fails with the error if there is one.
+func beforeRename(t *testing.T, do func(n int, name string) error) {
+	rename, n := renameat2, 0
+	t.Cleanup(func() { renameat2 = rename })
+	renameat2 = func(a int, from string, b int, to string, flags uint) error {
+		n++
+		if err := do(n, from); err != nil {
+			return err
+		}
+		return rename(a, from, b, to, flags)
+	}
+}
+
+// keeps demands that one file is kept in the directory of the locks, and that an error says why, and where.
+func (x *fileWorld) keeps(text string, err error, why string) {
+	x.t.Helper()
+	left := x.left()
+	for name, got := range left {
+		if got != text || err == nil || !strings.Contains(err.Error(), why) ||
+			!strings.Contains(err.Error(), filepath.Join(x.locks, name)) {
+			x.t.Errorf("%q is kept; %v", got, err)
+		}
+	}
+	if len(left) != 1 {
+		x.t.Errorf("%q", left)
+	}
+}
+
 // TestReplacedTwice: what somebody made of our file before it could be taken back has the name in the end, and what we
 // had displaced is kept. Nothing is removed but what is ours.
 func TestReplacedTwice(t *testing.T) {
@@ -139,31 +168,18 @@ func TestReplacedTwice(t *testing.T) {
 	writeFile(t, x.dir, "f", "old\n")
 	p := x.at("f")
 	old := x.read(p)
-	rename, exchanges := renameat2, 0
-	t.Cleanup(func() { renameat2 = rename })
-	renameat2 = func(a int, from string, b int, to string, flags uint) error {
-		switch exchanges++; exchanges {
+	beforeRename(t, func(n int, _ string) error {
+		switch n {
 		case 1:
 			writeFile(t, x.dir, "f", "theirs\n")
 		case 2:
-			writeFile(t, x.dir, "g", "ours, and more of theirs\n")
-			if err := os.Rename(filepath.Join(x.dir, "g"), filepath.Join(x.dir, "f")); err != nil {
-				t.Error(err)
-			}
+			x.renameOver("ours, and more of theirs\n")
 		}
-		return rename(a, from, b, to, flags)
-	}
+		return nil
+	})
 	_, err := x.w.Replace(p, old, []byte("ours\n"))
 	x.holds("f=ours, and more of theirs\n")
-	left := x.left()
-	for name, text := range left {
-		if text != "theirs\n" || err == nil || !strings.Contains(err.Error(), filepath.Join(x.locks, name)) {
-			t.Errorf("%q is kept; %v", text, err)
-		}
-	}
-	if len(left) != 1 {
-		t.Errorf("%q", left)
-	}
+	x.keeps("theirs\n", err, "")
 }
 
 // TestNotGivenBack: what somebody else wrote and cannot get its name back is kept, and the error says where.
@@ -172,27 +188,16 @@ func TestNotGivenBack(t *testing.T) {
 	writeFile(t, x.dir, "f", "old\n")
 	p := x.at("f")
 	old := x.read(p)
-	rename, exchanges := renameat2, 0
-	t.Cleanup(func() { renameat2 = rename })
-	renameat2 = func(a int, from string, b int, to string, flags uint) error {
-		if exchanges++; exchanges == 1 {
-			writeFile(t, x.dir, "f", "theirs\n")
-		} else {
+	beforeRename(t, func(n int, _ string) error {
+		if n > 1 {
 			return unix.EPERM
 		}
-		return rename(a, from, b, to, flags)
-	}
+		writeFile(t, x.dir, "f", "theirs\n")
+		return nil
+	})
 	_, err := x.w.Replace(p, old, []byte("ours\n"))
 	x.holds("f=ours\n")
-	for name, text := range x.left() {
-		if text != "theirs\n" || err == nil || !strings.Contains(err.Error(), errReplaced.Error()) ||
-			!strings.Contains(err.Error(), filepath.Join(x.locks, name)) {
-			t.Errorf("%q is kept; %v", text, err)
-		}
-	}
-	if len(x.left()) != 1 {
-		t.Errorf("%q", x.left())
-	}
+	x.keeps("theirs\n", err, errReplaced.Error())
 }
 
 // TestRemovalKept: a file that is changed while it is moved to another allowed directory gets its name back; if another
@@ -200,25 +205,26 @@ func TestNotGivenBack(t *testing.T) {
 func TestRemovalKept(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		x, y := newFileWorld(t), newFileWorld(t)
-		path := writeFile(t, x.dir, "f", "copied\n")
+		writeFile(t, x.dir, "f", "copied\n")
 		from, to := x.at("f"), y.at("f")
 		rename, once := renameat2, false
 		t.Cleanup(func() { renameat2 = rename })
 		renameat2 = func(a int, name string, b int, other string, flags uint) error {
-			if once || name != "f" {
-				return rename(a, name, b, other, flags)
+			first := name == "f" && !once
+			if first {
+				once = true
+				writeFile(t, x.dir, "f", "changed\n")
 			}
-			once = true
-			writeFile(t, x.dir, "f", "changed\n")
 			err := rename(a, name, b, other, flags)
-			if again {
-				must(t, os.WriteFile(path, []byte("third\n"), 0o600))
+			if first && again {
+				writeFile(t, x.dir, "f", "third\n")
 			}
 			return err
 		}
 		err := x.w.Move(from, to)
 		renameat2 = rename
-		if err == nil || !strings.Contains(err.Error(), "was changed while it was moved") {
+		const why = "was changed while it was moved"
+		if err == nil || !strings.Contains(err.Error(), why) {
 			t.Error(err)
 		}
 		y.holds("f=copied\n")
@@ -228,15 +234,11 @@ func TestRemovalKept(t *testing.T) {
 			continue
 		}
 		x.holds("f=third\n")
-		said := strings.Join(x.w.Leftovers(), "\n")
-		for name, text := range x.left() {
-			kept := filepath.Join(x.locks, name)
-			if text != "changed\n" || !strings.Contains(err.Error(), kept) || !strings.Contains(said, kept) {
-				t.Errorf("%q is kept; %v; it says %q", text, err, said)
+		x.keeps("changed\n", err, why)
+		for name := range x.left() {
+			if said := strings.Join(x.w.Leftovers(), "\n"); !strings.Contains(said, filepath.Join(x.locks, name)) {
+				t.Errorf("it says %q", said)
 			}
-		}
-		if len(x.left()) != 1 {
-			t.Errorf("%q", x.left())
 		}
 	}
 }

@@ -57,10 +57,8 @@ func TestRefusedMoves(t *testing.T) {
 	other := dir(t)
 	w := serve(t, other)
 	d := w.dir
-	w.write("f", "f\n")
-	w.write("linked", "linked\n")
-	w.write("plain/deep/y", "y\n")
-	w.write("target/AGENTS.md", "---\nforbidden: [plain/deep/y]\nread_only: [fixed/deep/y]\n---\n")
+	w.writeAll("f", "f\n", "linked", "linked\n", "plain/deep/y", "y\n",
+		"target/AGENTS.md", "---\nforbidden: [plain/deep/y]\nread_only: [fixed/deep/y]\n---\n")
 	must(t, os.Link(filepath.Join(d, "linked"), filepath.Join(d, "linked2")))
 	must(t, os.Symlink("target", filepath.Join(d, "link")))
 	for _, x := range []struct {
@@ -71,6 +69,7 @@ func TestRefusedMoves(t *testing.T) {
 		{d + "/plain", d + "/target/plain", rules.Forbidden},
 		{d + "/plain", d + "/target/fixed", rules.ReadOnly},
 		{d + "/linked", other + "/linked", rules.HardLink},
+		{d + "/plain", other + "/plain", hashline.Invalid},
 		{d + "/none", d + "/x", rules.NotFound},
 		{d + "/plain", d + "/plain/deep/plain", hashline.Invalid},
 		{d + "/plain", d + "/link", rules.Exists},
@@ -169,9 +168,7 @@ func TestLargeFileSearched(t *testing.T) {
 // TestSearchBounds: a search ends at each of its limits, and says so; a file that was named is told to be no text.
 func TestSearchBounds(t *testing.T) {
 	w := serve(t)
-	w.write("a", "hit 1\nhit 2\n")
-	w.write("b.go", "hit 3\n")
-	w.write("bin", "hit\x00\n")
+	w.writeAll("a", "hit 1\nhit 2\n", "b.go", "hit 3\n", "bin", "hit\x00\n")
 	goFiles := func(rel string) bool { return strings.HasSuffix(rel, ".go") }
 	for what, c := range map[string]struct {
 		in     SearchRequest

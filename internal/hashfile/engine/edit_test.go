@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -21,6 +22,30 @@ func (w *world) edit(in EditRequest, ops ...hashline.Operation) (*Edited, error)
 	return w.Edit(w.t.Context(), w.sc, in)
 }
 
+// edited makes an edit that must be made.
+func (w *world) edited(in EditRequest, ops ...hashline.Operation) *Edited {
+	w.t.Helper()
+	done, err := w.edit(in, ops...)
+	must(w.t, err)
+	return done
+}
+
+// editOf asks for an edit of a file as it was read.
+func editOf(path, hash string, stale ...OnStale) EditRequest {
+	in := EditRequest{Path: path, FileHash: hash}
+	if len(stale) > 0 {
+		in.Stale = stale[0]
+	}
+	return in
+}
+
+// notEdited makes an edit that must be refused with a code.
+func (w *world) notEdited(what string, code hashline.Code, in EditRequest, ops ...hashline.Operation) *rules.Refusal {
+	w.t.Helper()
+	_, err := w.edit(in, ops...)
+	return refused(w.t, what, err, code)
+}
+
 // TestEditChain: what an edit answers suffices for the next one, and a dry run changes nothing.
 func TestEditChain(t *testing.T) {
 	w := serve(t)
@@ -32,10 +57,10 @@ func TestEditChain(t *testing.T) {
 		t.Errorf("%+v, %v", tried, err)
 	}
 	// What was not written cannot be the base of an edit.
-	_, err = w.edit(EditRequest{Path: "f", FileHash: Abbreviate(tried.Hash), Stale: Rebase}, replaceOp(anchor(1, "a"), "x"))
-	refused(t, "on a dry run", err, hashline.Stale)
+	w.notEdited("on a dry run", hashline.Stale, editOf("f", Abbreviate(tried.Hash), Rebase),
+		replaceOp(anchor(1, "a"), "x"))
 	for i, word := range []string{"one", "two"} {
-		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(i+1, string("ab"[i])), word))
+		done, err := w.edit(editOf("f", hash), replaceOp(anchor(i+1, string("ab"[i])), word))
 		if err != nil || done.Lines[i] != anchor(i+1, word)+"|"+word {
 			t.Fatalf("%s: %+v, %v", word, done, err)
 		}
@@ -49,11 +74,10 @@ func TestEditChain(t *testing.T) {
 // TestEditRefused leaves the file as it was, by each code.
 func TestEditRefused(t *testing.T) {
 	w := serve(t)
-	const text = "a\nb\nb\nlast"
-	w.write("f", text)
-	w.write("bin", "\x00")
-	w.write("AGENTS.md", "---\nread_only: [go.sum]\n---\n")
-	w.write("go.sum", text)
+	const text = "a\r\nb\nb\nlast"
+	path := w.write("f", text)
+	before, _ := os.Stat(path)
+	w.writeAll("bin", "\x00", "AGENTS.md", "---\nread_only: [go.sum]\n---\n", "go.sum", text)
 	_, hash := w.read("f")
 	a, b := anchor(1, "a"), anchor(2, "b")
 	for what, c := range map[string]struct {
@@ -83,16 +107,49 @@ func TestEditRefused(t *testing.T) {
 		}
 	}
 	w.o.MaxFile = int64(len(text))
-	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(a, "xx"))
-	refused(t, "a byte too many", err, hashline.TooLarge)
+	w.notEdited("a byte too many", hashline.TooLarge, editOf("f", hash), replaceOp(a, "xx"))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = w.Edit(ended, w.sc, EditRequest{Path: "f", FileHash: hash,
+	if _, err := w.Edit(ended, w.sc, EditRequest{Path: "f", FileHash: hash,
 		Operations: []hashline.Operation{replaceOp(a, "x")}}); err == nil {
 		t.Error("a call that was canceled writes")
 	}
-	if w.content("f") != text || w.content("go.sum") != text {
+	after, _ := os.Stat(path)
+	if w.content("f") != text || w.content("go.sum") != text || !os.SameFile(before, after) ||
+		!before.ModTime().Equal(after.ModTime()) {
 		t.Error("a file is changed")
+	}
+}
+
+// TestEditKeepsBytes edits files of every kind of bytes, and tells of them what a reader is told.
+func TestEditKeepsBytes(t *testing.T) {
+	for _, c := range []struct{ before, op, line, content, after string }{
+		{"a\r\nb\r\n", "replace", "2b", "x", "a\r\nx\r\n"},
+		{"a\nb", "replace", "2b", "x", "a\nx"},
+		{"\ufeffa\nb\n", "replace", "2b", "x", "\ufeffa\nx\n"},
+		{"a  \n\nb\n\n", "replace", "3b", "x", "a  \n\nx\n\n"},
+		{"a\r\nb\nc\r\nd", "replace", "2b", "x", "a\r\nx\nc\r\nd"},
+		{"", "append", "", "first", "first\n"},
+		// An empty last line without an end is no line any more.
+		{"a\nb", "replace", "2b", "", "a\n"},
+		{"a\nb", "insert_after", "2b", "", "a\nb\n"},
+		{"b", "replace", "1b", "", ""},
+		{"a\r\nb", "replace", "2b", "x\n\n", "a\r\nx\r\n"},
+		{"\ufeffb", "replace", "1\ufeffb", "", "\ufeff"},
+	} {
+		w := serve(t)
+		w.write("f", c.before)
+		_, hash := w.read("f")
+		at := ""
+		if c.line != "" {
+			at = anchor(int(c.line[0]-'0'), c.line[1:])
+		}
+		done := w.edited(editOf("f", hash), op(c.op, at, c.content))
+		read, _ := w.read("f")
+		if got := w.content("f"); got != c.after || !digest.Equal(done.Hash, digest.FromBytes([]byte(got))) ||
+			!digest.Equal(read.Hash, done.Hash) || read.Lines != done.New.Lines() {
+			t.Errorf("%q: %q, want %q; %d lines, then %d", c.before, got, c.after, done.New.Lines(), read.Lines)
+		}
 	}
 }
 
@@ -104,7 +161,7 @@ func TestRebase(t *testing.T) {
 	_, hash := w.read("f")
 	w.write("f", "A\na\nb\nc\nd\ne\n")
 	d := replaceOp(anchor(4, "d"), "D")
-	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, d)
+	_, err := w.edit(editOf("f", hash), d)
 	r := refused(t, "changed", err, hashline.Stale)
 	if want := []rules.MovedAnchor{{Operation: 1, Anchor: anchor(4, "d"), Now: anchor(5, "d")}}; !reflect.DeepEqual(
 		r.Anchors, want) || !strings.Contains(r.Message, `on_stale "rebase"`) {
@@ -113,14 +170,13 @@ func TestRebase(t *testing.T) {
 	if w.content("f") != "A\na\nb\nc\nd\ne\n" {
 		t.Error("a refused edit is made")
 	}
-	done, err := w.edit(EditRequest{Path: "f", FileHash: hash, Stale: Rebase}, d)
-	must(t, err)
+	done := w.edited(editOf("f", hash, Rebase), d)
 	if done.Rebased != OntoOthers || w.content("f") != "A\na\nb\nc\nD\ne\n" || !strings.Contains(done.Explain()[0], "rebased onto") {
 		t.Errorf("%q, %+v", w.content("f"), done)
 	}
 	for _, stale := range []OnStale{MergeOwn, Reject, Rebase} { // the same line, by somebody else
-		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, d)
-		if r := refused(t, "met", err, hashline.Stale); strings.Contains(r.Message, `on_stale "rebase"`) {
+		r := w.notEdited("met", hashline.Stale, editOf("f", hash, stale), d)
+		if strings.Contains(r.Message, `on_stale "rebase"`) {
 			t.Error(r.Message)
 		}
 	}
@@ -136,16 +192,14 @@ func TestMergeOwn(t *testing.T) {
 	w.write("f", "a\nb\nc\nd\ne\n")
 	_, hash := w.read("f")
 	for i, line := range []string{"a", "c", "e"} {
-		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(2*i+1, line), strings.ToUpper(line)))
-		must(t, err)
+		done := w.edited(editOf("f", hash), replaceOp(anchor(2*i+1, line), strings.ToUpper(line)))
 		if want := min(i, 1) * int(OntoOwn); int(done.Rebased) != want {
 			t.Errorf("%s: %+v", line, done)
 		}
 	}
 	for _, stale := range []OnStale{MergeOwn, Reject} { // lines beside the others, or as it is asked for
-		_, err := w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, replaceOp(anchor(2, "b"), "B"))
-		if r := refused(t, "beside", err, hashline.Stale); stale == MergeOwn &&
-			!strings.Contains(r.Message, "another edit of yours") {
+		r := w.notEdited("beside", hashline.Stale, editOf("f", hash, stale), replaceOp(anchor(2, "b"), "B"))
+		if stale == MergeOwn && !strings.Contains(r.Message, "another edit of yours") {
 			t.Error(r.Message)
 		}
 	}
@@ -154,27 +208,21 @@ func TestMergeOwn(t *testing.T) {
 	}
 	_, hash = w.read("f")
 	b := replaceOp(anchor(2, "b"), "B")
-	_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, b)
-	must(t, err)
-	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(5, "E"), "5"))
-	must(t, err)
-	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, b) // also behind another one
+	w.edited(editOf("f", hash), b)
+	w.edited(editOf("f", hash), replaceOp(anchor(5, "E"), "5"))
+	_, err := w.edit(editOf("f", hash), b) // also behind another one
 	if r := refused(t, "again", err, hashline.Stale); !strings.Contains(r.Message, "made already") || r.FileHash == "" {
 		t.Errorf("%+v", r)
 	}
 	// What somebody else wrote meanwhile is not ours, nor what was merged onto it.
 	w.write("f", "A\nB\nC\nd\n5\nf\n")
-	c := EditRequest{Path: "f", FileHash: hash}
-	_, err = w.edit(c, replaceOp(anchor(5, "E"), "6"))
-	refused(t, "of others", err, hashline.Stale)
+	c := editOf("f", hash)
+	w.notEdited("of others", hashline.Stale, c, replaceOp(anchor(5, "E"), "6"))
 	c.Stale = Rebase
-	_, err = w.edit(c, replaceOp(anchor(3, "C"), "3"))
-	refused(t, "beside", err, hashline.Stale)
+	w.notEdited("beside", hashline.Stale, c, replaceOp(anchor(3, "C"), "3"))
 	w.write("f", "A\nb\nC\nd\nE\nf\ng\n")
-	_, err = w.edit(c, replaceOp(anchor(1, "A"), "1"))
-	must(t, err)
-	_, err = w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(3, "C"), "3"))
-	refused(t, "onto a merge", err, hashline.Stale)
+	w.edited(c, replaceOp(anchor(1, "A"), "1"))
+	w.notEdited("onto a merge", hashline.Stale, editOf("f", hash), replaceOp(anchor(3, "C"), "3"))
 }
 
 // TestMergeExactly: an edit is merged onto edits of this server by what they did, also among like lines.
@@ -203,9 +251,8 @@ func TestMergeExactly(t *testing.T) {
 		w := serve(t)
 		w.write("f", c.file)
 		_, hash := w.read("f")
-		_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.first...)
-		must(t, err)
-		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.then...)
+		w.edited(editOf("f", hash), c.first...)
+		done, err := w.edit(editOf("f", hash), c.then...)
 		if c.refuse != "" {
 			if r := refused(t, what, err, hashline.Stale); !strings.Contains(r.Message, c.refuse) || len(r.Lines) == 0 {
 				t.Errorf("%s: %+v", what, r)
@@ -229,31 +276,26 @@ func TestOthersAreNotOwn(t *testing.T) {
 	_, err := w.Write(t.Context(), w.sc, WriteRequest{Path: "f", Content: "a\nb\nc\nd\nand more\n"})
 	must(t, err)
 	for _, stale := range []OnStale{MergeOwn, Rebase} {
-		_, err = w.edit(EditRequest{Path: "f", FileHash: hash, Stale: stale}, replaceOp(anchor(2, "b"), "B"))
-		refused(t, "another file", err, hashline.Stale)
+		w.notEdited("another file", hashline.Stale, editOf("f", hash, stale), replaceOp(anchor(2, "b"), "B"))
 	}
 	_, hash = w.read("f")
-	done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(1, "a"), "A"))
-	must(t, err)
+	done := w.edited(editOf("f", hash), replaceOp(anchor(1, "a"), "A"))
 	text := strings.Replace(w.content("f"), "more", "less", 1)
 	w.write("f", text)
-	_, err = w.edit(EditRequest{Path: "f", FileHash: digest.FromBytes([]byte(text)).String()}, replaceOp(anchor(2, "b"), "B"))
-	must(t, err)
+	w.edited(EditRequest{Path: "f", FileHash: digest.FromBytes([]byte(text)).String()}, replaceOp(anchor(2, "b"), "B"))
 	for _, of := range []string{hash, Abbreviate(done.Hash)} {
-		_, err = w.edit(EditRequest{Path: "f", FileHash: of}, replaceOp(anchor(4, "d"), "D"))
-		refused(t, "written by others between", err, hashline.Stale)
+		w.notEdited("written by others between", hashline.Stale, editOf("f", of), replaceOp(anchor(4, "d"), "D"))
 	}
 	// An edit that was made is known as such, whoever wrote since.
 	w.write("g", "a\nb\nc\n")
 	_, hash = w.read("g")
 	insert := op("insert_after", anchor(2, "b"), "new")
-	_, err = w.edit(EditRequest{Path: "g", FileHash: hash}, insert)
-	must(t, err)
+	w.edited(editOf("g", hash), insert)
 	w.write("g", w.content("g")+"end\n")
 	for _, content := range []string{"new", "new\n"} {
 		insert.Content = &content
-		_, err = w.edit(EditRequest{Path: "g", FileHash: hash, Stale: Rebase}, insert)
-		if r := refused(t, "again", err, hashline.Stale); !strings.Contains(r.Message, "made already") {
+		r := w.notEdited("again", hashline.Stale, editOf("g", hash, Rebase), insert)
+		if !strings.Contains(r.Message, "made already") {
 			t.Error(r.Message)
 		}
 	}
@@ -266,7 +308,7 @@ func TestStaleWithoutAnchors(t *testing.T) {
 		w.write("f", "a\nb\n")
 		_, hash := w.read("f")
 		w.write("f", "a\nb\nc\n")
-		_, err := w.edit(EditRequest{Path: "f", FileHash: hash}, o)
+		_, err := w.edit(editOf("f", hash), o)
 		r := refused(t, o.Op, err, hashline.Stale)
 		if strings.Contains(strings.ToLower(r.Message), "anchors") || len(r.Lines) != 3 {
 			t.Errorf("%s: %+v", o.Op, r)
@@ -281,8 +323,8 @@ func TestBaseOfPath(t *testing.T) {
 	w.write("g", "x\na\nb\nc\n")
 	_, hash := w.read("f")
 	w.read("g")
-	_, err := w.edit(EditRequest{Path: "g", FileHash: hash, Stale: Rebase}, replaceOp(anchor(3, "c"), "C"))
-	if r := refused(t, "another file's", err, hashline.Stale); !strings.Contains(r.Message, "no longer known here") {
+	r := w.notEdited("another file's", hashline.Stale, editOf("g", hash, Rebase), replaceOp(anchor(3, "c"), "C"))
+	if !strings.Contains(r.Message, "no longer known here") {
 		t.Error(r.Message)
 	}
 }
@@ -310,8 +352,7 @@ func TestDoubts(t *testing.T) {
 		w := serve(t)
 		w.write("f", c.file)
 		_, hash := w.read("f")
-		done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, c.op)
-		must(t, err)
+		done := w.edited(editOf("f", hash), c.op)
 		said := strings.Join(done.Explain(), "; ")
 		if c.says == "" && said != "" || !strings.Contains(said, c.says) {
 			t.Errorf("%q, %+v: %q, want %q", c.file, c.op, said, c.says)
@@ -324,7 +365,7 @@ func TestExplain(t *testing.T) {
 	w := serve(t)
 	w.write("f", "f {\n\treturn\n}\n\ng\n")
 	_, hash := w.read("f")
-	done, err := w.edit(EditRequest{Path: "f", FileHash: hash}, replaceOp(anchor(2, "\treturn"), "\treturn 1\n}"),
+	done, err := w.edit(editOf("f", hash), replaceOp(anchor(2, "\treturn"), "\treturn 1\n}"),
 		replaceOp(strings.Replace(anchor(5, "g"), "5:", "4:", 1), "G"))
 	must(t, err)
 	said := strings.Join(done.Explain(), "\n")

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -12,43 +13,29 @@ import (
 // of each kind: it is there afterwards, and the edit is not.
 func TestSwapGivesBack(t *testing.T) {
 	for name, foreign := range map[string]func(path string) error{
-		"renamed over": func(path string) error {
-			os.WriteFile(path+".new", []byte("theirs\n"), 0o600)
-			return os.Rename(path+".new", path)
-		},
-		"same bytes, another file": func(path string) error {
-			os.WriteFile(path+".new", []byte("old\n"), 0o600)
-			return os.Rename(path+".new", path)
-		},
-		"written in place": func(path string) error { return os.WriteFile(path, []byte("theirs\n"), 0o600) },
-		"link":             func(path string) error { os.Remove(path); return os.Symlink("other", path) },
-		"directory":        func(path string) error { os.Remove(path); return os.Mkdir(path, 0o700) },
-		"truncated":        func(path string) error { return os.Truncate(path, 2) },
-		"appended to": func(path string) error {
-			return os.WriteFile(path, []byte("old\nmore\n"), 0o600)
-		},
-		"removed": os.Remove,
+		"renamed over":             func(path string) error { return renameTo(path, "theirs\n") },
+		"same bytes, another file": func(path string) error { return renameTo(path, "old\n") },
+		"written in place":         func(path string) error { return os.WriteFile(path, []byte("theirs\n"), 0o600) },
+		"link":                     func(path string) error { os.Remove(path); return os.Symlink("other", path) },
+		"directory":                func(path string) error { os.Remove(path); return os.Mkdir(path, 0o700) },
+		"truncated":                func(path string) error { return os.Truncate(path, 2) },
+		"appended to":              func(path string) error { return os.WriteFile(path, []byte("old\nmore\n"), 0o600) },
+		"removed":                  os.Remove,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := t.TempDir()
 			writeFile(t, d, "other", "other\n")
 			path := writeFile(t, d, "f", "old\n")
 			r, err := os.OpenRoot(d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer r.Close()
 			info, _ := r.Lstat("f")
 			held, _ := os.Open(path)
 			defer held.Close()
 			mine, err := os.Open(writeFile(t, d, ".temp", "mine\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer mine.Close()
-			if err := foreign(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, foreign(path))
 			before := describe(path)
 			if err := swap(place.In(r, ".temp", nil), place.In(r, "f", nil), mine,
 				Contents{Data: []byte("old\n"), Info: info}); err == nil {
@@ -65,6 +52,11 @@ func TestSwapGivesBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// renameTo puts another file in the place of one.
+func renameTo(path, text string) error {
+	return errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path))
 }
 
 func describe(path string) string {

@@ -190,6 +190,15 @@ func TestFull(t *testing.T) {
 				}
 				from.holds("g=" + string(large))
 				x.holds("f=old\n")
+				// What has several names is written in place, as far as there is room.
+				x.w.hardLinks = true
+				must(t, os.Link(filepath.Join(d, "f"), filepath.Join(d, "h")))
+				p = x.at("f")
+				if _, err := x.w.Replace(p, x.read(p), large); !errors.Is(err, unix.ENOSPC) {
+					t.Error(err)
+				}
+				x.holds("f=old\n", "h=old\n")
+				must(t, os.Remove(filepath.Join(d, "h")))
 				x.tidy()
 			}
 		})

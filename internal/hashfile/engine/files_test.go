@@ -24,9 +24,7 @@ type fileWorld struct {
 func newFileWorld(t *testing.T) *fileWorld {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	locks := t.TempDir()
 	if err := os.Chmod(locks, 0o700); err != nil { // whatever the umask is
 		t.Fatal(err)
@@ -38,9 +36,7 @@ func newFileWorld(t *testing.T) *fileWorld {
 func newFileWorldIn(t *testing.T, d, locks string) *fileWorld {
 	t.Helper()
 	source, err := place.NewSource([]string{d}, time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x := &fileWorld{t: t, dir: d, locks: locks, scope: source.Configured(), w: newWriter(locks, false)}
 	t.Cleanup(func() { x.scope.Close(); source.Close() })
 	return x
@@ -50,9 +46,7 @@ func newFileWorldIn(t *testing.T, d, locks string) *fileWorld {
 func (x *fileWorld) at(name string) *place.Place {
 	x.t.Helper()
 	p, err := place.ResolveName(x.scope, filepath.Join(x.dir, name))
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	must(x.t, err)
 	x.t.Cleanup(p.Close)
 	return p
 }
@@ -62,9 +56,7 @@ func (x *fileWorld) read(p *place.Place) Contents {
 	x.t.Helper()
 	text := readFile(x.t, p.Real())
 	info, err := os.Lstat(p.Real())
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	must(x.t, err)
 	return Contents{Data: []byte(text), Hash: digest.FromBytes([]byte(text)), Info: info}
 }
 
@@ -72,9 +64,7 @@ func (x *fileWorld) read(p *place.Place) Contents {
 func (x *fileWorld) holds(want ...string) {
 	x.t.Helper()
 	entries, err := os.ReadDir(x.dir)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	must(x.t, err)
 	got := []string{}
 	for _, e := range entries {
 		text, _ := os.ReadFile(filepath.Join(x.dir, e.Name()))
@@ -97,9 +87,7 @@ func (x *fileWorld) tidy() {
 func (x *fileWorld) left() map[string]string {
 	x.t.Helper()
 	entries, err := os.ReadDir(x.locks)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	must(x.t, err)
 	left := map[string]string{}
 	for _, e := range entries {
 		if !isSlot(e.Name()) {
@@ -113,9 +101,7 @@ func (x *fileWorld) left() map[string]string {
 func TestCreate(t *testing.T) {
 	x := newFileWorld(t)
 	p, again := x.at("new"), x.at("new")
-	if err := x.w.Create(p, []byte("a\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.w.Create(p, []byte("a\n")))
 	if err := x.w.Create(again, []byte("b\n")); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
 	}
@@ -155,9 +141,7 @@ func TestMove(t *testing.T) {
 	x := newFileWorld(t)
 	writeFile(t, x.dir, "f", "a\n")
 	from, to := x.at("f"), x.at("g")
-	if err := x.w.Move(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.w.Move(from, to))
 	x.holds("g=a\n")
 	writeFile(t, x.dir, "f", "b\n")
 	if err := x.w.Move(x.at("f"), to); !errors.Is(err, fs.ErrExist) {
@@ -170,12 +154,13 @@ func TestMove(t *testing.T) {
 // TestMoveAcross moves a file to another allowed directory.
 func TestMoveAcross(t *testing.T) {
 	x, y := newFileWorld(t), newFileWorld(t)
-	writeFile(t, x.dir, "f", "a\n")
-	if err := x.w.Move(x.at("f"), y.at("g")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(writeFile(t, x.dir, "f", "a\n"), 0o640))
+	must(t, x.w.Move(x.at("f"), y.at("g")))
 	x.holds()
 	y.holds("g=a\n")
+	if st, err := os.Stat(filepath.Join(y.dir, "g")); err != nil || st.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", st, err)
+	}
 	writeFile(t, x.dir, "f", "b\n")
 	if err := x.w.Move(x.at("f"), y.at("g")); !errors.Is(err, fs.ErrExist) {
 		t.Error(err)
@@ -218,22 +203,18 @@ func TestLockRefused(t *testing.T) {
 func writeFile(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,7 @@ func TestTagLinesBounds(t *testing.T) {
 		strings.Repeat(long[2:40]+"\n", 2000): {"1:", "[there are more; read from line 201]"},
 	} {
 		f, err := hashline.Parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := strings.Join(e.tagLines(f, [][2]int{{-2, f.Lines() + 3}}), "\n")
 		for _, part := range want {
 			if !strings.Contains("\n"+got, "\n"+part) {

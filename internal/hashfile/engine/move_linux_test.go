@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestMoveReplaced: what takes the name of a file, directory or link in the moment before it is moved was not checked,
@@ -22,16 +20,14 @@ func TestMoveReplaced(t *testing.T) {
 			path := filepath.Join(x.dir, "f")
 			must(t, make(path))
 			from, to := x.at("f"), x.at("g")
-			rename, once := renameat2, false
-			t.Cleanup(func() { renameat2 = rename })
-			renameat2 = func(a int, name string, b int, other string, flags uint) error {
-				if !once {
-					once = true
-					must(t, os.Rename(path, filepath.Join(t.TempDir(), "away")))
-					writeFile(t, x.dir, "f", "theirs\n")
+			beforeRename(t, func(n int, _ string) error {
+				if n > 1 {
+					return nil
 				}
-				return unix.Renameat2(a, name, b, other, flags)
-			}
+				must(t, os.Rename(path, filepath.Join(t.TempDir(), "away")))
+				writeFile(t, x.dir, "f", "theirs\n")
+				return nil
+			})
 			if err := x.w.Move(from, to); err == nil || !strings.Contains(err.Error(), "was replaced while") {
 				t.Error(err)
 			}

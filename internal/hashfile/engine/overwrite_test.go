@@ -16,14 +16,10 @@ func TestOverwriteStale(t *testing.T) {
 	d := t.TempDir()
 	path := writeFile(t, d, "f", "read\n")
 	r, err := os.OpenRoot(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Close()
 	info, err := r.Lstat("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := Contents{Data: []byte("read\n"), Info: info}
 	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
 		writeFile(t, d, "f", theirs)

@@ -35,18 +35,12 @@ func placeOf(t *testing.T, data []byte, size int64) (p *place.Place, path string
 	t.Helper()
 	dir := t.TempDir()
 	path = filepath.Join(dir, "f")
-	if err := errors.Join(os.WriteFile(path, data, 0o600), os.Truncate(path, max(size, int64(len(data))))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(path, data, 0o600), os.Truncate(path, max(size, int64(len(data))))))
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { root.Close() })
 	info, err := root.Lstat("f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p = place.In(root, "f", info)
 	p.Root, p.Rel = &place.Root{Path: dir}, "f"
 	return p, path
@@ -140,16 +134,12 @@ func TestChangedWhileRead(t *testing.T) {
 	} {
 		p, path := placeOf(t, data, 0)
 		f, info, err := p.Open(os.O_RDONLY)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		survey, once := &hashline.Survey{First: 1}, false
 		got, hash, err := newReader(limit).readAndHash(t.Context(), p, f, info, func(data []byte) error {
 			if !once {
 				once = true
-				if err := test.change(path); err != nil {
-					t.Fatal(err)
-				}
+				must(t, test.change(path))
 			}
 			return survey.Extend(data)
 		})

@@ -12,9 +12,7 @@ import (
 func made(t *testing.T, beginning string, end int) digest.Digest {
 	t.Helper()
 	d, err := digest.ParseHex(digest.SHA256, fmt.Sprintf("%s%0*x", beginning, 64-len(beginning), end))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 

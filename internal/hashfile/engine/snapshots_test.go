@@ -136,30 +136,22 @@ func TestSnapshotsAgain(t *testing.T) {
 func TestGrows(t *testing.T) {
 	d := t.TempDir()
 	path := filepath.Join(d, "f")
-	if err := os.WriteFile(path, []byte("1234567890"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("1234567890"), 0o600))
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct {
 		text  string
 		limit int64
 		fine  bool
 	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false},
 		{strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
-		for _, known := range []string{"", "1234567890", "123456789x"} {
+		for _, known := range []string{"", "1234567890", "123456789x", "x234567890"} {
 			r := newReader(test.limit)
 			p := &place.Place{Asked: "f", Root: &place.Root{Path: d}, Rel: "f"}
 			r.Remember(p, digest.FromBytes([]byte(known)), []byte(known))
-			if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, []byte(test.text), 0o600))
 			f, err := os.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			data, hash, err := r.readAndHash(t.Context(), p, f, info, nil)
 			f.Close()
 			if test.fine &&

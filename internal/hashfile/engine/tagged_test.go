@@ -76,9 +76,7 @@ func TestTaggedCodePoints(t *testing.T) {
 	for shift := range 4 {
 		text := strings.Repeat("a", shift) + strings.Repeat("\u20ac\U0001f600", taggedAtOnce)
 		w := parts{}
-		if err := newReader(0).WriteTagged(&w, []byte(text), 1, 2); err != nil {
-			t.Fatal(err)
-		}
+		must(t, newReader(0).WriteTagged(&w, []byte(text), 1, 2))
 		for i, part := range w {
 			if !utf8.ValidString(part) {
 				t.Errorf("part %d of %d is cut in a code point", i, len(w))

@@ -52,6 +52,14 @@ func (w *world) write(name, text string) string {
 	return path
 }
 
+// writeAll makes files, each given by its name and its text.
+func (w *world) writeAll(files ...string) {
+	w.t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		w.write(files[i], files[i+1])
+	}
+}
+
 // content returns what a file in the first directory holds.
 func (w *world) content(name string) string {
 	w.t.Helper()

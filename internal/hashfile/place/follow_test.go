@@ -28,9 +28,7 @@ func TestFileURI(t *testing.T) {
 // it is opened, is not opened.
 func TestRootOpen(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := errors.Join(os.MkdirAll(base+"/a/sub", 0o700), os.WriteFile(base+"/a/sub/f", nil, 0o600),
 		os.Symlink("a", base+"/link"), os.Symlink("a/sub", base+"/sub")); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,8 @@ import (
 // TestRefuseMissing: the refusal of what is missing says what may have been meant, of the names that may be listed.
 func TestRefuseMissing(t *testing.T) {
 	d := dir(t)
-	write(t, d, "main.go", "x\n")
-	write(t, d, "secret1", "no\n")
-	write(t, d, "sub/handler_test.go", "x\n")
-	write(t, d, "AGENTS.md", "---\nforbidden: [secret1]\n---\n")
+	writeAll(t, d, "main.go", "x\n", "secret1", "no\n", "sub/handler_test.go", "x\n",
+		"AGENTS.md", "---\nforbidden: [secret1]\n---\n")
 	sc := allow(t, d)
 	for path, want := range map[string][]string{
 		"mian.go":       {"is it main.go?", "search_files with glob mian.go"},

@@ -21,28 +21,30 @@ import (
 func dir(t *testing.T) string {
 	t.Helper()
 	d, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return d
 }
 
 func write(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	return path
+}
+
+// writeAll makes files, each given by its name and its text.
+func writeAll(t *testing.T, dir string, files ...string) {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		write(t, dir, files[i], files[i+1])
+	}
 }
 
 // allow returns what a call may use if these directories are allowed.
 func allow(t *testing.T, dirs ...string) *Scope {
 	t.Helper()
 	source, err := NewSource(dirs, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sc := source.Configured()
 	t.Cleanup(func() { sc.Close(); source.Close() })
 	return sc
@@ -72,14 +74,10 @@ func refused(t *testing.T, what string, err error, code hashline.Code) {
 func readAll(t *testing.T, p *Place) string {
 	t.Helper()
 	f, _, err := p.Open(os.O_RDONLY)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	data, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -87,9 +85,7 @@ func readAll(t *testing.T, p *Place) string {
 func link(t *testing.T, dir string, links ...[2]string) {
 	t.Helper()
 	for _, l := range links {
-		if err := os.Symlink(l[1], filepath.Join(dir, l[0])); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(l[1], filepath.Join(dir, l[0])))
 	}
 }
 
@@ -163,9 +159,7 @@ func TestResolve(t *testing.T) {
 func TestResolveRefused(t *testing.T) {
 	base := dir(t)
 	in := filepath.Join(base, "in")
-	write(t, in, "file", "fine\n")
-	write(t, in, "AGENTS.md", "---\nforbidden: [secret, \"*.pem\"]\n---\n")
-	write(t, in, "secret/key", "no\n")
+	writeAll(t, in, "file", "fine\n", "AGENTS.md", "---\nforbidden: [secret, \"*.pem\"]\n---\n", "secret/key", "no\n")
 	write(t, base, "in_evil/f", "SECRET\n")
 	write(t, base, "out/f", "SECRET\n")
 	link(t, in, [2]string{"out", "../out"}, [2]string{"self", "self"}, [2]string{"a", in + "/b"},
@@ -250,5 +244,12 @@ func TestOddNamesThatExist(t *testing.T) {
 		if err := at(t, sc, name).CheckName(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -27,9 +27,7 @@ func tree(t *testing.T, names ...string) string {
 		}
 		err = errors.Join(err, os.MkdirAll(filepath.Join(base, name), 0o700))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return base
 }
 
@@ -37,9 +35,7 @@ func tree(t *testing.T, names ...string) string {
 func source(t *testing.T, base string, names ...string) *Source {
 	t.Helper()
 	s, err := NewSource(below(base, names), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -55,9 +51,7 @@ func below(base string, names []string) (paths []string) {
 func TestFollowPath(t *testing.T) {
 	base := tree(t, "a/b/c", "link -> a/b", "a/up -> ..", "a/b/abs -> BASE/link/c", "self -> self", "gone -> none",
 		"odd -> a/../a/./b//")
-	if err := os.WriteFile(base+"/file", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(base+"/file", nil, 0o600))
 	for path, want := range map[string]string{
 		"a/b/c": "a/b/c", "link/c": "a/b/c link", "a/up/link/c": "a/b/c a/up link", "link/abs": "a/b/c link a/b/abs link",
 		"odd/c": "a/b/c odd", "link/../b": "a/b link", "a/../a/b/": "a/b", "a/up": ". a/up",
@@ -259,18 +253,14 @@ func TestIsUnmoved(t *testing.T) {
 		sc := s.Configured()
 		t.Cleanup(sc.Close)
 		r, _ := sc.FindRoot(base + "/a")
-		if err := r.Open(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Open())
 		return r
 	}
 	first, second := open(), open()
 	if !first.IsUnmoved() || first.Identity != second.Identity {
 		t.Error("it is another directory than before")
 	}
-	if err := errors.Join(os.Rename(base+"/a", base+"/was"), os.Mkdir(base+"/a", 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(base+"/a", base+"/was"), os.Mkdir(base+"/a", 0o700)))
 	if third := open(); first.IsUnmoved() || !third.IsUnmoved() || third.Identity == first.Identity {
 		t.Error("another directory is taken for it")
 	}

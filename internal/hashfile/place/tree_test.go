@@ -19,9 +19,7 @@ import (
 func visited(ctx context.Context, t *testing.T, p *Place, all bool) (paths string, err error) {
 	t.Helper()
 	opened, sets, err := p.OpenDirectory()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer opened.Close()
 	var found []string
 	visit := func(_ *os.Root, rel string, _ fs.DirEntry, _ rules.Sets) error {
@@ -82,18 +80,14 @@ func TestWalkDepth(t *testing.T) {
 		} else if code != "" {
 			refused(t, "too deep", err, code)
 		}
-		if err := os.RemoveAll(filepath.Join(d, "n")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(d, "n")))
 	}
 }
 
 // TestOpenRefused: only a regular file is opened as a file, and only a directory as one.
 func TestOpenRefused(t *testing.T) {
 	d := dir(t)
-	write(t, d, "f", "x\n")
-	write(t, d, "secret", "SECRET\n")
-	write(t, d, "sub/f", "x\n")
+	writeAll(t, d, "f", "x\n", "secret", "SECRET\n", "sub/f", "x\n")
 	sc := allow(t, d)
 	for path, code := range map[string]hashline.Code{".": rules.NotAFile, "sub": rules.NotAFile,
 		"none": rules.NotFound, "none/f": rules.NotFound} {
@@ -107,9 +101,7 @@ func TestOpenRefused(t *testing.T) {
 	// What was a file or a directory when it was resolved, and is a link now, is not followed.
 	file, sub := at(t, sc, "f"), at(t, sc, "sub")
 	for _, name := range []string{"f", "sub"} {
-		if err := os.Rename(filepath.Join(d, name), filepath.Join(d, name+".was")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(filepath.Join(d, name), filepath.Join(d, name+".was")))
 	}
 	link(t, d, [2]string{"f", "secret"}, [2]string{"sub", "sub.was"})
 	_, _, err := file.Open(os.O_RDONLY)
@@ -128,9 +120,7 @@ func TestCheckUnmoved(t *testing.T) {
 			if err := p.CheckUnmoved(); err != nil {
 				t.Error(err)
 			}
-			if err := os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
 			if again {
 				write(t, base, "root/sub/deep/f", "x\n")
 			}
@@ -143,12 +133,8 @@ func TestCheckUnmoved(t *testing.T) {
 func TestCheckWritable(t *testing.T) {
 	base := dir(t)
 	d := filepath.Join(base, "d")
-	write(t, d, "AGENTS.md", "---\nread_only: [go.sum, 'vendor/']\n---\n")
-	write(t, d, "bare/HEAD", "ref: refs/heads/main\n")
-	write(t, d, "bare/objects/x", "x\n")
-	write(t, d, "bare/refs/x", "x\n")
-	write(t, d, "half/HEAD", "x\n")
-	write(t, d, "half/objects/x", "x\n")
+	writeAll(t, d, "AGENTS.md", "---\nread_only: [go.sum, 'vendor/']\n---\n", "bare/HEAD", "ref: refs/heads/main\n",
+		"bare/objects/x", "x\n", "bare/refs/x", "x\n", "half/HEAD", "x\n", "half/objects/x", "x\n")
 	sc := allow(t, d)
 	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit",
 		".GIT/config", "sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
@@ -161,9 +147,7 @@ func TestCheckWritable(t *testing.T) {
 		}
 	}
 	// A directory above the allowed one makes a repository of it.
-	write(t, base, "HEAD", "x\n")
-	write(t, base, "objects/x", "x\n")
-	write(t, base, "refs/x", "x\n")
+	writeAll(t, base, "HEAD", "x\n", "objects/x", "x\n", "refs/x", "x\n")
 	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), rules.ReadOnly)
 	// Git looks no further than the work tree in which the directory lies.
 	write(t, d, ".git/HEAD", "x\n")

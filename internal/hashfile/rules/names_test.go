@@ -9,27 +9,28 @@ import (
 	"testing"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tree makes files, and directories for names that end in a slash, in a new directory.
 func tree(t *testing.T, names ...string) (string, *os.Root) {
 	t.Helper()
 	at := t.TempDir()
 	for _, name := range names {
 		path := filepath.Join(at, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if strings.HasSuffix(name, "/") {
-			if err := os.MkdirAll(path, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		} else if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
+			must(t, os.MkdirAll(path, 0o755))
+		} else {
+			must(t, os.WriteFile(path, nil, 0o644))
 		}
 	}
 	dir, err := os.OpenRoot(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { dir.Close() })
 	return at, dir
 }
@@ -58,9 +59,7 @@ func TestOnDisk(t *testing.T) {
 
 func TestHolds(t *testing.T) {
 	at, dir := tree(t, "file", "dir/")
-	if err := os.Symlink("nowhere", filepath.Join(at, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("nowhere", filepath.Join(at, "link")))
 	holds := Holds(dir)
 	for name, want := range map[string]bool{"file": true, "dir": true, "link": true, "none": false} {
 		if holds(name) != want {

@@ -10,21 +10,15 @@ import (
 // rulesIn writes an AGENTS.md into a new directory, and returns that.
 func rulesIn(t *testing.T, at, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(at, rulesFile), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(at, 0o755))
+	must(t, os.WriteFile(filepath.Join(at, rulesFile), []byte(text), 0o644))
 	return at
 }
 
 func open(t *testing.T, at string) *os.Root {
 	t.Helper()
 	dir, err := os.OpenRoot(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { dir.Close() })
 	return dir
 }
@@ -45,9 +39,7 @@ func TestSets(t *testing.T) {
 		}
 	}
 	info, err := os.Stat(filepath.Join(root, rulesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for path, want := range map[string]bool{"fixed": true, "fixed/x": true, "AGENTS.md": true, "agents.MD": true,
 		"AGENTS.md.": true, "sub/AGENTS.md": true, "free": false, "free/AGENTS.md": false} {
 		if _, ok := sets.Protects(path, nil); ok != want {
@@ -85,12 +77,8 @@ func TestUnreadableRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			base := t.TempDir()
 			root := filepath.Join(base, "a/b/root")
-			if err := os.MkdirAll(root, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.make(filepath.Join(base, "a", rulesFile)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(root, 0o755))
+			must(t, c.make(filepath.Join(base, "a", rulesFile)))
 			for at, want := range map[string]string{"a": "AGENTS.md (", "a/b": "../AGENTS.md (", "a/b/root": "../../AGENTS.md ("} {
 				at = filepath.Join(base, at)
 				file, ok := ReadRoot(open(t, at), at).Forbids("x")
@@ -116,9 +104,7 @@ func TestRootOfFileSystem(t *testing.T) {
 // TestOtherSpellings: a rule holds for names that a file system takes for the one that it names.
 func TestOtherSpellings(t *testing.T) {
 	s := &Set{dir: "."}
-	if err := s.parse("---\nforbidden: [\"*.pem\", caf\u00e9/secret, \"e\u0301t\u00e9\", \"[\u00e0-\u00e9]x\"]\n---\n"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.parse("---\nforbidden: [\"*.pem\", caf\u00e9/secret, \"e\u0301t\u00e9\", \"[\u00e0-\u00e9]x\"]\n---\n"))
 	for path, want := range map[string]bool{
 		"a.pem": true, "a.PEM": true, "a.pem.": true, "a.pem ": true, "a.pem::$DATA": true, "a.pem. /x": true, "a.pemx": false,
 		"caf\u00e9/secret": true, "cafe\u0301/secret": true, "CAFE\u0301/Secret.": true, "cafe/secret": false,
@@ -134,12 +120,8 @@ func TestOtherSpellings(t *testing.T) {
 func TestGitIgnore(t *testing.T) {
 	base := t.TempDir()
 	write := func(at, text string) *os.Root {
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(at, ".gitignore"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(at, 0o755))
+		must(t, os.WriteFile(filepath.Join(at, ".gitignore"), []byte(text), 0o644))
 		return open(t, at)
 	}
 	files := []GitIgnore{

@@ -79,9 +79,7 @@ func TestGlobsOfGit(t *testing.T) {
 			if glob[0] == '!' || glob[0] == '#' || strings.Contains(glob, `\/`) || strings.Contains(glob, "//") {
 				continue
 			}
-			if err := os.WriteFile(filepath.Join(d, ".git/info/exclude"), []byte(glob+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(d, ".git/info/exclude"), []byte(glob+"\n"), 0o600))
 			exact, exactOK := NewGlob(glob, false)
 			fold, foldOK := NewGlob(glob, true)
 			if exactOK != foldOK {

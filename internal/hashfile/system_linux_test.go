@@ -6,7 +6,19 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+func setAttribute(path string) bool {
+	return unix.Setxattr(path, "user.hallmark", []byte("kept"), 0) == nil
+}
+
+func hasAttribute(path string) bool {
+	buf := make([]byte, 10)
+	n, err := unix.Getxattr(path, "user.hallmark", buf)
+	return err == nil && string(buf[:n]) == "kept"
+}
 
 // mount shows a directory at another path, too.
 func mount(from, to string) error { return syscall.Mount(from, to, "", syscall.MS_BIND, "") }
@@ -17,13 +29,9 @@ func unmount(path string) error { return syscall.Unmount(path, syscall.MNT_DETAC
 func otherMount(t *testing.T) (string, bool) {
 	t.Helper()
 	d, err := os.MkdirTemp("/dev/shm", "hashfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(d) })
-	if err := os.WriteFile(filepath.Join(d, "f"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(d, "f"), nil, 0o600))
 	err = os.Link(filepath.Join(d, "f"), filepath.Join(t.TempDir(), "f"))
 	os.Remove(filepath.Join(d, "f"))
 	return d, errors.Is(err, syscall.EXDEV)
