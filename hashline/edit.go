@@ -2,6 +2,7 @@ package hashline
 
 import (
 	"bytes"
+	"slices"
 )
 
 // Options are how anchors are read.
@@ -172,8 +173,12 @@ func applyChanges(base, f *File, changes []change, p plan) (*Result, error) {
 	}
 	out = append(out, f.data[at:]...)
 	if bytes.Equal(out, f.data) {
+		why := ""
+		if len(f.data) > 0 && !f.FinalNewline() && slices.ContainsFunc(p.steps, func(s step) bool { return s.ended }) {
+			why = `; its last line has no line feed, and to append "" adds one`
+		}
 		return nil, refuse(NoChange, "the operations leave the file as it is: what they would write stands there already; "+
-			"nothing was written")
+			"nothing was written%s", why)
 	}
 	edited, err := Parse(out)
 	if err != nil {

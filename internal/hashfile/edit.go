@@ -61,9 +61,51 @@ func (o operation) parse(number int) (hashline.Operation, error) {
 
 // Bounds of the diff in an answer.
 const (
-	diffContext = 3        // lines around each change
-	maxDiff     = 24 << 10 // bytes
+	diffContext  = 3        // lines around each change
+	maxDiff      = 24 << 10 // bytes
+	maxWholeDiff = 4 << 20  // before long lines are cut
 )
+
+// writeDiff writes a diff, with long lines cut around what differs.
+func writeDiff(text *strings.Builder, diff string, cut bool) {
+	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	limit := text.Len() + maxDiff
+	for i := 0; i < len(lines) && text.Len() <= limit; {
+		old, made := i, i // where the lines that go and those that come end
+		for old < len(lines) && strings.HasPrefix(lines[old], "-") {
+			old++
+		}
+		for made = old; made < len(lines) && strings.HasPrefix(lines[made], "+"); {
+			made++
+		}
+		end := max(made, i+1)
+		for n := i; n < end && !cut; n++ {
+			from := 0
+			if other := n + old - i; n < old && other < made {
+				from = commonPrefix(lines[n], lines[other])
+			} else if other = n - old + i; n >= old && other < old {
+				from = commonPrefix(lines[n], lines[other])
+			}
+			shown := lines[n][:1] + string(engine.AppendCut(nil, []byte(lines[n][1:]), max(from-1, 0))) + "\n"
+			if cut = text.Len()+len(shown) > limit; !cut {
+				text.WriteString(shown)
+			}
+		}
+		i = end
+	}
+	if cut {
+		text.WriteString("[the diff goes on]\n")
+	}
+}
+
+// commonPrefix returns how many bytes two lines of a diff have in common behind their signs, and the signs.
+func commonPrefix(a, b string) int {
+	n := 1
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
 
 func (s *Server) editTextFile(ctx context.Context, sc *place.Scope, in editArguments) (*stdio.Result, error) {
 	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Stale: engine.OnStale(in.OnStale),
@@ -90,11 +132,8 @@ func editAnswer(edited *engine.Edited, in editArguments) *stdio.Result {
 	if in.DryRun {
 		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n", edited.New.Lines())
 		notices(&text, edited.Explain())
-		diff, cut := edited.Diff(diffContext, maxDiff)
-		text.WriteString(diff)
-		if cut {
-			text.WriteString("[the diff goes on]\n")
-		}
+		diff, cut := edited.Diff(diffContext, maxWholeDiff)
+		writeDiff(&text, diff, cut)
 		return &stdio.Result{Text: text.String()}
 	}
 	fmt.Fprintf(&text, "[file_hash=%s total_lines=%d applied=%d]\n", engine.Abbreviate(edited.Hash), edited.New.Lines(),

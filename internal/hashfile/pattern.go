@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -27,12 +28,20 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if err == nil {
 		return re, nil
 	}
-	advice := "to find this text as it is, give " + rules.Show(regexp.QuoteMeta(in.Pattern))
+	advice := "to find this text as it is, give " + showPattern(regexp.QuoteMeta(in.Pattern))
 	if strings.Contains(in.Pattern, "(?") {
 		advice = "it has neither lookaround nor references back"
 	}
 	return nil, rules.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
 		"give a glob and no pattern", rules.Show(in.Pattern), advice)
+}
+
+// showPattern shows a pattern so that it can be given as it stands: [rules.Show] would double some of its backslashes.
+func showPattern(pattern string) string {
+	if strings.ContainsFunc(pattern, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return rules.Show(pattern)
+	}
+	return pattern
 }
 
 // globSet is which files a search is about, by their path from the directory that is searched.
@@ -127,7 +136,7 @@ func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 	globs, ok := rules.NewGlobs(fromHere)
 	if !ok || strings.ContainsAny(glob, "; ") {
 		return nil, rules.Refuse(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
-			"or several with commas, and ? for a blank", rules.Show(glob))
+			"or several with commas, ? for a blank, and brackets and braces that are closed", rules.Show(glob))
 	}
 	return globs, nil
 }
@@ -141,6 +150,8 @@ func explainNoFiles(in searchArguments) string {
 		text += "; of .git nothing is searched, unless it is the path"
 	case strings.Contains(all, "["):
 		text += `; brackets are a set of characters, and a name that has some is written \[name]`
+	case strings.Contains(all, "|"):
+		text += "; several globs have commas between them"
 	case strings.Contains(all, `\`):
 		text += `; names have / between them, and \ takes the meaning from the character behind it`
 	case !strings.ContainsAny(all, "*?[{,!") && !strings.HasSuffix(all, "/"):
@@ -151,14 +162,19 @@ func explainNoFiles(in searchArguments) string {
 	return text
 }
 
+// slashed matches a pattern between slashes, as other languages write it.
+var slashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/.+/[a-z]*$`) })
+
 // explainNoHits says why a pattern may have found nothing, if that shows.
 func explainNoHits(in searchArguments) []string {
-	pattern := in.Pattern
+	bare := strings.ReplaceAll(in.Pattern, `\\`, "")
 	switch {
-	case strings.Contains(pattern, "\n"), strings.Contains(strings.ReplaceAll(pattern, `\\`, ""), `\n`):
-		return []string{"the pattern holds a line feed, and each line is searched by itself"}
-	case len(pattern) > 2 && pattern[0] == '/' && pattern[len(pattern)-1] == '/':
-		return []string{"the slashes around the pattern were looked for, too; leave them out"}
+	case strings.ContainsAny(bare, "\r\n"), strings.Contains(bare, `\n`), strings.Contains(bare, `\r`):
+		return []string{"the pattern holds a line end, and each line is searched by itself, without it"}
+	case slashed().MatchString(in.Pattern):
+		return []string{"the slashes around the pattern were looked for, too; leave them out, and give ignore_case for i"}
+	case strings.Contains(bare, `\|`), strings.Contains(bare, `\<`), strings.Contains(bare, `\>`):
+		return []string{`\|, \< and \> are these very signs in RE2; give | for one or the other, \b for the end of a word`}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -69,10 +70,30 @@ func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArgu
 		notices(&text, []string{explainNoFiles(in)})
 	}
 	if len(found.Files) == 0 {
-		notices(&text, explainNoHits(in))
+		why := explainNoHits(in)
+		if literal := regexp.QuoteMeta(in.Pattern); why == nil && literal != in.Pattern {
+			why = s.explainAsText(ctx, sc, in, ask, literal)
+		}
+		notices(&text, why)
 	}
 	writePassed(&text, "not searched", found.Passed)
 	return &stdio.Result{Text: text.String()}, nil
+}
+
+// explainAsText says that a pattern which found nothing has hits if it is read as a text, if so. That is pattern quoted.
+func (s *Server) explainAsText(
+	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, quoted string,
+) []string {
+	in.Pattern = quoted
+	var err error
+	if ask.Pattern, err = parsePattern(in); err != nil {
+		return nil
+	}
+	found, err := s.engine.Search(ctx, sc, ask)
+	if err != nil || len(found.Files) == 0 {
+		return nil
+	}
+	return []string{"as a text, and not as a regular expression, it stands here; to find that give " + showPattern(quoted)}
 }
 
 // writeNames writes the files that a search by name found.

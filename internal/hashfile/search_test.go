@@ -77,7 +77,7 @@ func TestSearchNames(t *testing.T) {
 		{arguments{"glob": ".git/**"}, "of .git nothing is searched, unless it is the path"},
 		{arguments{"glob": "caf\u00e9.*"}, "[1 file]"},
 		{arguments{"glob": "*.log"}, "sub/b.log\n[1 file]\n[not searched: ignored by .gitignore: made/]\n"},
-		{arguments{"pattern": `one\ntwo`}, "[the pattern holds a line feed"},
+		{arguments{"pattern": `one\ntwo`}, "[the pattern holds a line end"},
 		{arguments{"pattern": `one\\ntwo`}, "[0 hits in 0 files; 4 files searched]\n[not searched"},
 	} {
 		if r := p.call("search_files", x.args).ok(); !strings.Contains(r.Text, x.want) {

@@ -341,7 +341,7 @@ func TestUnderstood(t *testing.T) {
 		{"search_files", arguments{"glob": "*.{go,md}"}, "[2 files]"},
 		{"search_files", arguments{"glob": "./*.go"}, "[1 file]"},
 		{"search_files", arguments{"pattern": "/main/"}, "[the slashes around the pattern"},
-		{"search_files", arguments{"pattern": "a\nb"}, "[the pattern holds a line feed"},
+		{"search_files", arguments{"pattern": "a\nb"}, "[the pattern holds a line end"},
 		{"edit_text_file", replaceAt("4:8d|\treturn 1", "file_hash", "[file_hash="+hash+
 			" total_lines=9]", "dry_run", "true", "on_stale", ""), "\n+x\n"},
 	} {

@@ -56,6 +56,10 @@ func (s *Server) refuseUnknown(name string) string {
 	if name == "" {
 		return "the call names no tool; the tools are " + strings.Join(s.names(), ", ")
 	}
+	if slices.ContainsFunc(s.tools(), func(t tool) bool { return t.Name == name }) {
+		return fmt.Sprintf("%s is not offered, because the server was started with --read-only; the tools are %s",
+			rules.Show(name), strings.Join(s.names(), ", "))
+	}
 	return fmt.Sprintf("%s is none of the tools, which are %s", rules.Show(name), strings.Join(s.names(), ", "))
 }
 

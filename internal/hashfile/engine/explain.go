@@ -35,6 +35,10 @@ func (e *Edited) Explain() []string {
 	for _, d := range e.Doubts {
 		all = append(all, fmt.Sprintf("operation %d: %s", d.Operation+1, doubts[d.Kind]))
 	}
+	if n := len(e.Hunks); n > 0 && e.New.Lines() > 0 && !e.Old.FinalNewline() && !e.New.FinalNewline() &&
+		e.Hunks[n-1].NewFirst+e.Hunks[n-1].NewLines > e.New.Lines() {
+		all = append(all, "the last line has no line feed, as before; to append \"\" adds one")
+	}
 	return append(all, e.Notices...)
 }
 

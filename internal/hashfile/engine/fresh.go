@@ -79,7 +79,7 @@ func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
 		line, tag := f.Line(n), hashline.Anchor(n, f.Line(n), e.o.Anchors.Width)+"|"
 		text := tag + string(line)
 		if size+len(text) > freshBytes {
-			text = string(appendCut([]byte(tag), line, 0))
+			text = string(AppendCut([]byte(tag), line, 0))
 		}
 		if size += len(text); n == next || size > freshBytes {
 			return append(lines, fmt.Sprintf("[there are more; read from line %d]", n))

@@ -275,7 +275,7 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 			from = at[0]
 		}
 	}
-	text := string(appendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
+	text := string(AppendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
 	if len(out.Lines) == 0 {
 		name := rules.Show(out.Path)
 		q.size += headerSize + len(name)
@@ -304,9 +304,9 @@ const (
 	cutSize   = 240 // of one that is
 )
 
-// appendCut appends a line or, if it is long, a part of it that begins before the offset from, and says how much is
+// AppendCut appends a line or, if it is long, a part of it that begins before the offset from, and says how much is
 // left out at either side.
-func appendCut(dst, line []byte, from int) []byte {
+func AppendCut(dst, line []byte, from int) []byte {
 	if len(line) <= maxWhole {
 		return append(dst, line...)
 	}

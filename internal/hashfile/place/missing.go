@@ -27,6 +27,10 @@ func (p *Place) RefuseMissing() *rules.Refusal {
 	if len(p.Missing) > 0 {
 		message = fmt.Sprintf("%s does not exist, nor does %s", asked, rules.Show(filepath.Join(dir, p.Name)))
 	}
+	if first, rest, ok := strings.Cut(filepath.ToSlash(p.Asked), "/"); ok && p.base != "" && filepath.Base(p.base) == first {
+		return rules.Refuse(rules.NotFound, "%s; paths are from %s, so that it may be %s", message, rules.Show(p.base),
+			rules.Show(rest))
+	}
 	if near := nearNames(p.Name, p.siblings()); len(near) > 0 {
 		for i, name := range near {
 			near[i] = rules.Show(filepath.Join(dir, name))

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -104,8 +105,25 @@ func resolveRelative(s *Scope, asked, path string, name bool) (*Place, error) {
 	if why := oddness(s, asked); why != "" {
 		return nil, rules.Refuse("invalid", "%s %s", rules.Show(asked), why)
 	}
+	first, rest, _ := strings.Cut(filepath.ToSlash(path), "/")
+	for _, dir := range dirs {
+		if filepath.Base(dir) == first {
+			return nil, rules.Refuse("invalid", "%s is relative, and in none of the %d allowed directories; is it %s?",
+				rules.Show(asked), len(dirs), rules.Show(filepath.Join(dir, rest)))
+		}
+	}
 	return nil, rules.Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
-		"path, as %s", rules.Show(asked), len(dirs), rules.Show(filepath.Join(dirs[0], path)))
+		"path in %s", rules.Show(asked), len(dirs), allowed(s))
+}
+
+// explainLink returns the error of a path that leads outside through a link as one that says so.
+func explainLink(err error, asked string, links int) error {
+	var r *rules.Refusal
+	if links > 0 && errors.As(err, &r) && r.Code == rules.OutsideRoots {
+		return rules.Refuse(rules.OutsideRoots, "%s is a link, or lies behind one, that leads outside the allowed directories; "+
+			"give a path that does not", rules.Show(asked))
+	}
+	return err
 }
 
 // resolveAbsolute resolves an absolute path.
@@ -116,7 +134,7 @@ func resolveAbsolute(s *Scope, asked, abs string, name bool) (*Place, error) {
 		if next == "" || err != nil {
 			if err != nil {
 				w.close()
-				return nil, err
+				return nil, explainLink(err, asked, links)
 			}
 			return &w.Place, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
@@ -42,6 +43,9 @@ func nameRoot(path string) (*Named, error) {
 	}
 	n := &Named{given: given}
 	if n.agreed, n.through, err = FollowPath(given); err != nil {
+		if strings.HasPrefix(path, "~") || strings.Contains(path, "$") {
+			err = fmt.Errorf("%w; ~ and variables are replaced by a shell, and not here: give the path itself", rules.Cause(err))
+		}
 		return n, fmt.Errorf("allowed directory %s: %w", rules.Show(path), rules.Cause(err))
 	}
 	return n, nil
