@@ -38,7 +38,7 @@ func (a *Allowlist) Len() int { return len(a.packages) }
 //	{"allow": ["name", …]}
 //	{"dependencies": {"name": "1.2.3" or ["1.2.3", …] or "*"}}
 //
-// A list that cannot be read is an error, never an empty list.
+// A further member that is a text is a remark, as is any that begins with "_" or "x-". A list that cannot be read is an error, never an empty list.
 func ParseAllowlist(data []byte) (*Allowlist, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxAllowlist, Depth: 8}); err != nil {
 		return nil, fmt.Errorf("allowlist: %w", err)
@@ -56,7 +56,7 @@ func (a *Allowlist) parse(data []byte) error {
 		return a.addNames(names)
 	}
 	var top map[string]json.RawMessage
-	if err := json.Unmarshal(data, &top); err != nil || len(top) == 0 {
+	if err := json.Unmarshal(data, &top); err != nil || top["allow"] == nil && top["dependencies"] == nil {
 		return fmt.Errorf(`allowlist: neither a list of names nor an object with "allow" or "dependencies"`)
 	}
 	// In one order: a package that is in both is an error, whichever comes first.
@@ -74,8 +74,7 @@ func (a *Allowlist) parse(data []byte) error {
 			if err := a.addVersions(raw); err != nil {
 				return err
 			}
-		case member == "$schema", member == "description", strings.HasPrefix(member, "_"),
-			strings.HasPrefix(member, "x-"):
+		case strings.HasPrefix(member, "_"), strings.HasPrefix(member, "x-"), raw[0] == '"': // a remark
 		default:
 			return fmt.Errorf("allowlist: unknown member %+q", clip(member))
 		}

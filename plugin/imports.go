@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -147,7 +149,11 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				found[i].imports, found[i].err = scan(file, b.Contents[file])
+				if content := b.Contents[file]; bytes.HasPrefix(content, wasmMagic) {
+					found[i].imports, found[i].err = scanWasm(content)
+				} else {
+					found[i].imports, found[i].err = scan(file, content)
+				}
 				return nil
 			})
 		}
@@ -192,7 +198,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
 		return
-	case strings.ContainsAny(specifier, "\\\x00"), specifier == "":
+	case strings.Contains(specifier, `\`), specifier == "",
+		// in the URL that the specifier is in a module, tabs and line ends vanish
+		strings.ContainsFunc(specifier, unicode.IsControl):
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:

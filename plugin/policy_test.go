@@ -263,6 +263,8 @@ func TestAllowlistEdges(t *testing.T) {
 		`{"dependencies":{"a":"*"}}`: "a@1.0.0 a/b@1.0.0 a@2.0.0",
 		`{"allow":["a"],"dependencies":{"@s/a":"1.0.0"},"_":7,"x-note":{},"description":"d",` +
 			`"$schema":"s"}`: "a@1.0.0 a/b@1.0.0 a@2.0.0 @s/a@1.0.0",
+		`{"dependencies":["a"],"notes":"Example"}`: "a@1.0.0 a/b@1.0.0 a@2.0.0", `{"notes":"Example"}`: "!",
+		`{"dependencies":["a"],"allowed":["b"]}`: "!", `{"dependencies":["a"],"notes":{}}`: "!",
 		`{"allow":["a"],"dependencies":["a"]}`:         "a@1.0.0 a/b@1.0.0 a@2.0.0",
 		`{"allow":["a"],"dependencies":{"a":"1.0.0"}}`: "!", `{"Allow":["a"]}`: "!", `{"allow":null}`: "!",
 		`{"allow":[null]}`: "!", `{"allow":{"a":true}}`: "!", `{"dependencies":null}`: "",

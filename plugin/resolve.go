@@ -31,13 +31,10 @@ func mayLoad(target, file string) bool {
 }
 
 // skippedByNode reports whether Node loads a file of this name otherwise than as
-// JavaScript: anything whose extension it does not know is taken for a script.
+// JavaScript or WebAssembly: require takes anything for a script whose extension, letter by letter, it does not know.
 func skippedByNode(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".json", ".node", ".wasm":
-		return true
-	}
-	return false
+	ext := path.Ext(name)
+	return ext == ".json" || ext == ".node"
 }
 
 // spellings are the paths that a relative specifier can stand for: a module's is a URL,

@@ -75,6 +75,40 @@ func TestNestedModules(t *testing.T) {
 	}
 }
 
+// TestLoadedAsNodeDoes: what a specifier stands for, and how Node loads it, is told letter by letter.
+func TestLoadedAsNodeDoes(t *testing.T) {
+	// (module (import "fs" "x" (func)) (import "./a.js" "m" (memory 1 2)) (import "fs" "g" (global i32)))
+	const wasm = "\x00asm\x01\x00\x00\x00\x01\x04\x01\x60\x00\x00" +
+		"\x02\x1d\x03\x02fs\x01x\x00\x00\x06./a.js\x01m\x02\x01\x01\x02\x02fs\x01g\x03\x7f\x00"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  evidence.Class
+	}{
+		"a tab in a URL":          {map[string]string{"dist/index.js": "import ./\t../LICENSE", "LICENSE": "1"}, evidence.Refused},
+		"a carriage return":       {map[string]string{"dist/index.js": "import ./a\r.js", "dist/a.js": "1"}, evidence.Refused},
+		"a control in main":       {map[string]string{"dist/package.json": `{"main":"./a\u0009.js"}`, "dist/a.js": "1"}, evidence.Refused},
+		"a control in exports":    {map[string]string{"dist/package.json": `{"exports":"./a\u0001"}`, "dist/a.js": "1"}, evidence.Refused},
+		"a script called .wasm":   {map[string]string{"dist/index.js": "require ./a.wasm", "dist/a.wasm": "require other"}, evidence.Refused},
+		"a script called .JSON":   {map[string]string{"dist/index.js": "require ./a.JSON", "dist/a.JSON": "require other"}, evidence.Refused},
+		"data":                    {map[string]string{"dist/index.js": "require ./a.json", "dist/a.json": "require other"}, evidence.OK},
+		"WebAssembly with fs":     {map[string]string{"dist/index.js": "import ./a.wasm", "dist/a.wasm": wasm, "dist/a.js": "1"}, evidence.Refused},
+		"WebAssembly that is cut": {map[string]string{"dist/index.js": "import ./a.wasm", "dist/a.wasm": wasm[:20]}, evidence.Refused},
+		"WebAssembly by itself": {
+			map[string]string{"dist/index.js": "import ./a.wasm", "dist/a.wasm": wasm[:14]}, evidence.OK},
+		"WebAssembly that is only read": {map[string]string{"dist/index.js": "resolve ./a.wasm", "dist/a.wasm": wasm}, evidence.OK},
+	} {
+		b, m := bundle(t, ``, c.files)
+		r, err := Check(t.Context(), b, m, Host{Scan: scanLines})
+		if err != nil || r.Verdict.Class() != c.want {
+			t.Errorf("%s: %v, %v, %v", name, r.Verdict.Class(), r.Verdict.Err(), err)
+		}
+	}
+	found, err := scanWasm([]byte(wasm))
+	if err != nil || len(found) != 2 || found[0].Specifier != "fs" || found[1].Specifier != "./a.js" {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
 // A # name is known through the package.json of the file's own package alone.
 func TestScoped(t *testing.T) {
 	b := &Bundle{
