@@ -71,10 +71,12 @@ function nodeArguments(plugin, limits, readable, flag) {
     const need = refuseModule(rules, name);
     if (need && !need.includes('not known')) refused.push([name, need]);
   }
-  for (const name of ['node:sqlite', 'node:test', 'node:quic', 'node:ffi']) {
+  for (const name of ['node:test', 'node:quic', 'node:ffi']) {
     const need = refuseModule(rules, name.slice(5));
     if (need && !need.includes('not known')) refused.push([name, need]);
   }
+  // What opens files that the permission model does not ask about. Who may start programs needs none of these.
+  if (!rules.exec) for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3: Node's permission model does not hold what it opens`]);
   const permissions = { network: rules.network, native: rules.native };
   args.push(JSON.stringify({ root: plugin.root, entry: plugin.entry, permissions, refused, messageBytes: limits.messageBytes }));
   return args;

@@ -365,7 +365,7 @@ describe('tier 3 alone', () => {
     const path = join(dir(t), 'socket');
     const session = await started(t, 3, tools({
       listen: `const said = [];
-        for (const type of [require('_stream_wrap'), require('tty').ReadStream, require('tty').WriteStream, ...Object.values(require('stream'))]) {
+        for (const type of [...(require('module').builtinModules.includes('_stream_wrap') ? [require('_stream_wrap')] : []), require('tty').ReadStream, require('tty').WriteStream, ...Object.values(require('stream'))]) {
           for (let C = type; typeof C === 'function'; C = Object.getPrototypeOf(C)) {
             for (const fd of [0, 1, 2, 3]) {
               for (const make of [() => new C({ fd, readable: false, writable: false }), () => new C.prototype.constructor({ fd })]) {
@@ -393,6 +393,25 @@ describe('tier 3 alone', () => {
     }), { rules: { fsRead: true, fsWrite: true, exec: true }, readable: [room], writable: [room] });
     assert.equal(await text(s, 't'), 'some data run ERR_ACCESS_DENIED');
     assert.equal(readFileSync(join(room, 'out'), 'utf8'), 'x');
+  });
+
+  test('with files, no module opens any that the permission model is not asked about', async (t) => {
+    const room = dir(t);
+    const file = join(room, 'x.db');
+    const s = await started(t, 3, tools({
+      t: `const said = [];
+        const tries = [() => new (require('node:sqlite').DatabaseSync)(${JSON.stringify(file)}).exec('create table a (b)'),
+          () => new (process.getBuiltinModule('node:sqlite').DatabaseSync)(${JSON.stringify(file)}),
+          () => require('trace_events').createTracing({ categories: ['node'] }).enable(),
+          () => new (require('wasi').WASI)({ version: 'preview1', preopens: { '/': '/' } })];
+        for (const one of tries) { try { one(); said.push('done'); } catch (e) { said.push(e.message); } }
+        try { await import('node:sqlite').then((m) => new m.DatabaseSync(${JSON.stringify(file)})); said.push('done'); } catch (e) { said.push(e.message); }
+        return {content: [{type: 'text', text: said.join('; ')}]};`,
+    }), { rules: { fsRead: true, fsWrite: true } });
+    const said = await text(s, 't');
+    assert.doesNotMatch(said, /done/);
+    assert.match(said, /refused in tier 3: Node's permission model does not hold what it opens/);
+    assert.equal(existsSync(file), false);
   });
 
   test('the environment and the arguments of the host are not handed on', async (t) => {

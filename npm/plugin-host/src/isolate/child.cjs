@@ -69,7 +69,9 @@ for (const [name, need] of refused) {
 }
 // Whoever has a class that extends one of the network has that one.
 if (!permissions.network) {
-  for (const type of [require('_stream_wrap'), require('tty').ReadStream, require('tty').WriteStream]) Object.setPrototypeOf(type, Function.prototype);
+  const types = [require('tty').ReadStream, require('tty').WriteStream];
+  if (module_.builtinModules.includes('_stream_wrap')) types.push(require('_stream_wrap')); // up to Node 25
+  for (const type of types) Object.setPrototypeOf(type, Function.prototype);
   replace(require('net').Socket.prototype, 'constructor', 'a socket', 'needs permissions.network');
 }
 for (const [name, exports, need] of shut) {
