@@ -122,6 +122,8 @@ export interface Session {
   getPrompt(name: string, args?: unknown): Promise<any>;
   usage(): Promise<Record<string, number>> | Record<string, number>;
   close(): Promise<void> | void;
+  /** Whether a template of a URI is for this one; tier 1 only, as are templates. */
+  matches?(uri: string): boolean;
   /** Tier 1 only. */
   captured?: Registration[];
 }
@@ -195,6 +197,8 @@ export class PluginHost {
   constructor(options?: Options);
   /** Checks plugins, loads them in the order of their dependencies, and registers what they offer with server. */
   load(plugins: string | string[], server?: Server): Promise<Summary>;
+  /** Takes back what a plugin offers, ends it and removes its private copy; it may be loaded again, in another version too. */
+  unload(name: string): Promise<void>;
   /** Checks a directory of installed plugins against their locks and the host's present flags. */
   revalidate(dir?: string): Promise<{ path: string; name: string; version: string }[]>;
   /** The session of a loaded plugin. */

@@ -1,37 +1,129 @@
-// Registers with the real server what a plugin offers: all of it, or nothing.
+// Offers with the real server what a plugin offers: all of it, or nothing.
 import { OperationError } from './errors.js';
-import { inputFor, isJSONSchema, promptArguments } from './schema.js';
 
-/** forward registers a session's tools, resources and prompts. What was registered is taken back if one cannot be. */
-export async function forward(server, session, sdk) {
+/**
+ * forward offers a session's tools, resources and prompts with a server, and returns how they are taken back. With the
+ * SDK's McpServer they stand beside the server's own in its answers, as the plugin lists them: no version of the SDK has
+ * to understand their schemas. Another server is given what the plugin registered, by the methods that it has.
+ */
+export async function forward(server, session) {
+  const offer = server.server?._requestHandlers instanceof Map && typeof server.registerTool === 'function'
+    ? await offerBeside(server, session) : register(server, session);
+  return { remove: offer };
+}
+
+// kinds are what a server lists: by which method it is asked, and how what is in a list is known.
+const kinds = {
+  tools: { list: 'tools/list', set: 'setToolRequestHandlers', changed: 'sendToolListChanged', key: 'name', what: 'tool' },
+  resources: { list: 'resources/list', set: 'setResourceRequestHandlers', changed: 'sendResourceListChanged', key: 'uri', what: 'resource' },
+  resourceTemplates: { list: 'resources/templates/list', set: 'setResourceRequestHandlers', changed: 'sendResourceListChanged', key: 'uriTemplate', what: 'resource' },
+  prompts: { list: 'prompts/list', set: 'setPromptRequestHandlers', changed: 'sendPromptListChanged', key: 'name', what: 'prompt' },
+};
+
+// offers are what plugins offer with each server: a map for each kind, of what is listed and its session.
+const offers = new WeakMap();
+
+function offersWith(server) {
+  if (!offers.has(server)) offers.set(server, {});
+  return offers.get(server);
+}
+
+// answer lets calls of a method be answered by ours, which may ask for the server's own answer.
+function answer(server, method, ours) {
+  const handlers = server.server._requestHandlers;
+  const own = handlers.get(method);
+  handlers.set(method, (request, extra) => ours(request.params ?? {}, extra, () => own(request, extra)));
+}
+
+// open has the server answer for a kind of which it may have nothing itself.
+function open(server, all, kind) {
+  if (all[kind]) return;
+  const { list, set } = kinds[kind];
+  server[set]();
+  const mine = all[kind] = new Map();
+  answer(server, list, async (params, extra, own) => {
+    const listed = await own();
+    return listed.nextCursor === undefined ? { ...listed, [kind]: [...listed[kind], ...[...mine.values()].map((o) => o.listed)] } : listed;
+  });
+  if (kind === 'tools') {
+    answer(server, 'tools/call', async ({ name, arguments: args }, extra, own) => {
+      const one = mine.get(name);
+      if (one === undefined) return own();
+      try {
+        return await one.session.callTool(name, args ?? {}, extra);
+      } catch (e) {
+        return { content: [{ type: 'text', text: String(e?.message ?? e) }], isError: true };
+      }
+    });
+  } else if (kind === 'prompts') {
+    answer(server, 'prompts/get', ({ name, arguments: args }, extra, own) => {
+      const one = mine.get(name);
+      return one === undefined ? own() : one.session.getPrompt(name, args ?? {}, extra);
+    });
+  } else if (kind === 'resources') {
+    answer(server, 'resources/read', ({ uri }, extra, own) => {
+      const one = mine.get(uri);
+      return one === undefined ? own() : one.session.readResource(uri, extra);
+    });
+  } else {
+    answer(server, 'resources/read', async ({ uri }, extra, own) => {
+      try {
+        return await own();
+      } catch (e) {
+        for (const session of new Set([...mine.values()].map((o) => o.session))) {
+          const read = session.matches?.(uri) ? session.readResource(uri, extra) : undefined;
+          if (read !== undefined) return read;
+        }
+        throw e;
+      }
+    });
+  }
+}
+
+async function offerBeside(server, session) {
+  const all = offersWith(server);
+  const wanted = [];
+  for (const tool of session.tools) wanted.push(['tools', tool]);
+  for (const r of session.resources) {
+    if (r.uri === undefined && session.matches === undefined) throw new OperationError(`resource ${r.name} has a template of a URI, which only tier 1 forwards`);
+    wanted.push([r.uri === undefined ? 'resourceTemplates' : 'resources', r]);
+  }
+  for (const prompt of session.prompts) wanted.push(['prompts', prompt]);
+  const names = {};
+  for (const [kind, listed] of wanted) {
+    open(server, all, kind);
+    const { list, key, what } = kinds[kind];
+    names[kind] ??= new Set((await server.server._requestHandlers.get(list)({ method: list, params: {} }, {}))[kind].map((l) => l[key]));
+    if (names[kind].has(listed[key])) throw new OperationError(`${what} ${listed[key]} is already registered`);
+    names[kind].add(listed[key]);
+  }
+  for (const [kind, listed] of wanted) all[kind].set(listed[kinds[kind].key], { listed, session });
+  const tell = () => { for (const kind of Object.keys(names)) server[kinds[kind].changed]?.(); };
+  tell();
+  return () => {
+    for (const [kind, listed] of wanted) all[kind].delete(listed[kinds[kind].key]);
+    tell();
+  };
+}
+
+// register gives a server of another kind what the plugin registered. What was is taken back if one cannot be.
+function register(server, session) {
   const done = [];
+  const removeAll = () => { for (const handle of done.splice(0).reverse()) handle?.remove?.(); };
   try {
     if (session.captured !== undefined) {
-      for (const { method, name, args, enabled } of session.captured) {
-        if (!enabled) continue;
-        const [config, ...rest] = args;
-        const given = method === 'registerTool' && isJSONSchema(config?.inputSchema)
-          ? [{ ...config, inputSchema: inputFor(config.inputSchema, sdk) }, ...rest] : args;
-        done.push(call(server, method, name, given));
-      }
-      return;
+      for (const { method, name, args, enabled } of session.captured) if (enabled) done.push(call(server, method, name, args));
+      return removeAll;
     }
-    for (const t of session.tools) {
-      const config = { title: t.title, description: t.description, inputSchema: inputFor(t.inputSchema, sdk), annotations: t.annotations };
-      done.push(call(server, 'registerTool', t.name, [config, (args) => session.callTool(t.name, args)]));
+    for (const { name, ...config } of session.tools) done.push(call(server, 'registerTool', name, [config, (args) => session.callTool(name, args)]));
+    for (const { name, uri, ...config } of session.resources) {
+      if (uri === undefined) throw new OperationError(`resource ${name} has a template of a URI, which only tier 1 forwards`);
+      done.push(call(server, 'registerResource', name, [uri, config, (at) => session.readResource(String(at))]));
     }
-    for (const r of session.resources) {
-      if (r.uri === undefined) throw new OperationError(`resource ${r.name} has a template of a URI, which only tier 1 forwards`);
-      const config = { title: r.title, description: r.description, mimeType: r.mimeType };
-      done.push(call(server, 'registerResource', r.name, [r.uri, config, (uri) => session.readResource(String(uri))]));
-    }
-    for (const p of session.prompts) {
-      const argsSchema = promptArguments(p.arguments, sdk);
-      const config = { title: p.title, description: p.description, ...(argsSchema && { argsSchema }) };
-      done.push(call(server, 'registerPrompt', p.name, [config, (args) => session.getPrompt(p.name, argsSchema ? args : {})]));
-    }
+    for (const { name, ...config } of session.prompts) done.push(call(server, 'registerPrompt', name, [config, (args) => session.getPrompt(name, args)]));
+    return removeAll;
   } catch (e) {
-    for (const handle of done.reverse()) handle?.remove?.();
+    removeAll();
     throw e;
   }
 }

@@ -31,6 +31,8 @@ export class PluginHost {
   #closed = false;
 
   constructor(options = {}) {
+    const [major, minor] = process.versions.node.split('.').map(Number);
+    if (major < 20 || (major === 20 && minor < 10)) throw new OperationError(`Node 20.10 or newer is needed, and this is ${process.version}`);
     for (const name of Object.keys(options)) {
       if (!known.includes(name)) throw new ValidationError(`unknown option ${name}; known are ${known.join(', ')}`);
     }
@@ -153,8 +155,8 @@ export class PluginHost {
       const { tier } = one;
       session = await (await this.#tier(tier)).open(plugin);
       await this.#reconcile(plugin, session, tier);
-      if (server !== undefined) await forward(server, session, plugin.sdk);
-      this.#plugins.set(name, { ...one, session });
+      const offer = server === undefined ? undefined : await forward(server, session);
+      this.#plugins.set(name, { ...one, session, offer });
       const names = (list) => list.map((r) => r.name);
       summary.loaded.push({ name, version, path, tier, tools: names(session.tools), resources: names(session.resources), prompts: names(session.prompts) });
     } catch (e) {
@@ -199,6 +201,21 @@ export class PluginHost {
     if (!STRICT_CAPABILITIES) {
       for (const difference of reconcile(plugin.manifest, session)) this.#options.warn(`plugin ${plugin.name}: ${difference}`);
     }
+  }
+
+  /**
+   * unload takes back what a plugin offers, ends it, and removes its private copy. It may be loaded again then, in another
+   * version too. Its code stays in memory in tier 1.
+   */
+  async unload(name) {
+    const one = this.#plugins.get(name);
+    if (one === undefined) throw new ValidationError(`no plugin ${name} is loaded`, { plugin: name });
+    const user = [...this.#plugins.values()].find((p) => (p.manifest.dependencies ?? []).includes(name));
+    if (user !== undefined) throw new ValidationError(`${user.name} depends on ${name}: unload ${user.name} first`, { plugin: name });
+    one.offer?.remove();
+    this.#plugins.delete(name);
+    await one.session.close?.();
+    await rm(one.root, { recursive: true, force: true });
   }
 
   /** revalidate checks a directory of installed plugins against their locks and the host's present flags. */

@@ -8,6 +8,8 @@ import { sdkName } from './rules.js';
 
 const isZod = (x) => x !== null && typeof x === 'object' && ('_def' in x || '_zod' in x);
 
+const isFour = (x) => '_zod' in x || !isZod(x) && Object.values(x).every((field) => isZod(field) && '_zod' in field);
+
 // The guard hooks createRequire later. It is the host that loads the SDK's functions, in whosever context.
 const requireFrom = createRequire;
 
@@ -26,12 +28,15 @@ function fromSDK(sdk, path) {
 export function schemaOf(schema, sdk) {
   if (schema === undefined || schema === null) return { type: 'object', properties: {} };
   if (!isZod(schema) && typeof schema.type === 'string') return schema;
+  if (!isZod(schema) && Object.keys(schema).length === 0) return { type: 'object', properties: {} };
   const compat = fromSDK(sdk, `${sdkName}/server/zod-compat.js`);
   const convert = fromSDK(sdk, `${sdkName}/server/zod-json-schema-compat.js`);
   if (compat && convert) {
     const object = compat.normalizeObjectSchema(schema) ?? schema;
     return convert.toJsonSchemaCompat(object, { strictUnions: true, pipeStrategy: 'input' });
   }
+  const four = fromSDK(sdk, 'zod/v4'); // which SDKs up to 1.22 bring, and do not understand
+  if (four && isFour(schema)) return four.toJSONSchema(isZod(schema) ? schema : four.object(schema), { io: 'input' });
   const older = fromSDK(sdk, 'zod-to-json-schema'), zod = fromSDK(sdk, 'zod');
   if (older && zod) return older.zodToJsonSchema(isZod(schema) ? schema : zod.object(schema), { strictUnions: true });
   return undefined;
@@ -62,28 +67,5 @@ export function argumentsOf(shape) {
   const fields = typeof shape.shape === 'function' ? shape.shape() : shape.shape ?? shape;
   return Object.entries(fields).map(([name, field]) => ({
     name, description: field?.description, required: !(field?.isOptional?.() ?? false),
-  }));
-}
-
-const zodOf = (sdk) => fromSDK(sdk, 'zod/v4') ?? fromSDK(sdk, 'zod');
-
-/** isJSONSchema reports whether a tool was registered with a JSON Schema, which McpServer does not take. */
-export const isJSONSchema = (x) => x !== null && typeof x === 'object' && !isZod(x) && typeof x.type === 'string';
-
-/** inputFor makes of a JSON Schema what McpServer takes for one, listing it unchanged; the plugin checks arguments itself. */
-export function inputFor(schema, sdk) {
-  if (schema === undefined) return undefined;
-  const zod = zodOf(sdk);
-  if (zod?.looseObject) return zod.looseObject({}).meta(schema);
-  return zod?.object({}).passthrough() ?? schema;
-}
-
-/** promptArguments makes of a prompt's arguments what McpServer takes for them. */
-export function promptArguments(list, sdk) {
-  const zod = zodOf(sdk);
-  if (!list?.length || zod === undefined) return undefined;
-  return Object.fromEntries(list.map(({ name, description, required }) => {
-    const text = description === undefined ? zod.string() : zod.string().describe(description);
-    return [name, required ? text : text.optional()];
   }));
 }

@@ -36,6 +36,7 @@ export function sessionOf(registrations, sdk, wrap) {
   return {
     tools: tools.map(wrap(({ name, config }) => plain({
       name, title: config.title, description: config.description, inputSchema: schemaOf(config.inputSchema, sdk), annotations: config.annotations,
+      ...(config.outputSchema && { outputSchema: schemaOf(config.outputSchema, sdk) }), _meta: config._meta, icons: config.icons,
     }))),
     resources: resources.map(wrap(({ name, config, at }) => plain({
       name, ...(typeof at === 'string' ? { uri: at } : { uriTemplate: String(at?.uriTemplate) }),
@@ -48,6 +49,8 @@ export function sessionOf(registrations, sdk, wrap) {
       const { config, handler } = find(tools, name, 'tool');
       return config.inputSchema === undefined ? handler(extra) : handler(await wrap(parse)(config.inputSchema, args), extra);
     },
+    /** matches reports whether a template is for a URI. */
+    matches: (uri) => resources.some(({ at }) => typeof at !== 'string' && wrap(() => at?.uriTemplate?.match?.(uri))()),
     async readResource(uri, extra = {}) {
       const fixed = resources.find((r) => r.at === uri);
       if (fixed) return fixed.handler(new URL(uri), extra);

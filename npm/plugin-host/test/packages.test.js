@@ -237,3 +237,42 @@ test('a tool with a JSON Schema is offered by a real server in each tier', { ski
     await h.close();
   }
 });
+
+test('plugins are offered beside the tools of the host, unloaded, and loaded in another version, while clients are connected', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const dir = room(t);
+  const from = (path) => import(`${sdk}/dist/esm/${path}`);
+  const { McpServer } = await from('server/mcp.js');
+  const { Client } = await from('client/index.js');
+  const { InMemoryTransport } = await from('inMemory.js');
+  const version = (word) => plugin(join(dir, word), 'p', { 'index.js': `exports.createPlugin = (s) => {
+    s.registerTool('say', { description: 'says', inputSchema: {} }, async () => ({ content: [{ type: 'text', text: '${word}' }] }));
+    s.registerTool('fail', {}, async () => { throw new Error('it failed') }); }` });
+  const [one, two] = [version('one'), version('two')];
+  const user = plugin(dir, 'user', { 'index.js': `exports.createPlugin = (s) => { s.tool('use', async () => ({ content: [] })) }` }, { dependencies: ['p'] });
+  for (const tier of [1, 2, 3]) {
+    const h = host(t, { tier, sdk, flags: {} });
+    const server = new McpServer({ name: 'host', version: '1' }), client = new Client({ name: 'c', version: '1' });
+    server.tool('own', 'of the host', async () => ({ content: [{ type: 'text', text: 'own' }] }));
+    assert.deepEqual((await h.load([one, user], server)).failed, [], `tier ${tier}`);
+    const [a, b] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(a), client.connect(b)]);
+    const listed = async () => (await client.listTools()).tools.map((x) => x.name);
+    const said = async (name) => { const r = await client.callTool({ name, arguments: {} }); return [r.content[0]?.text, r.isError === true]; };
+    assert.deepEqual(await listed(), ['own', 'say', 'fail', 'use']);
+    assert.deepEqual([await said('own'), await said('say')], [['own', false], ['one', false]]);
+    const [why, failed] = await said('fail');
+    assert.ok(failed && why.includes('it failed'), why);
+    const again = await h.load([two], server);
+    assert.match(again.failed[0].error.message, /is there already/);
+    await assert.rejects(h.unload('p'), /user depends on p: unload user first/);
+    await h.unload('user');
+    await h.unload('p');
+    assert.deepEqual(await listed(), ['own']);
+    assert.equal(h.session('p'), undefined);
+    assert.deepEqual((await h.load([two], server)).failed, [], `tier ${tier}`);
+    assert.deepEqual([await listed(), await said('say')], [['own', 'say', 'fail'], ['two', false]]);
+    await assert.rejects(h.unload('nothing'), { name: 'validationError' });
+    await client.close();
+    await h.close();
+  }
+});
