@@ -30,6 +30,7 @@ const (
 	Builtin Kind = "builtin module" // process.getBuiltinModule, process.binding
 	Native  Kind = "dlopen"         // process.dlopen
 	Global  Kind = "global"         // a global of Node that needs a permission, and no module
+	Use     Kind = "use"            // computed: what imports, or evaluates a text, is used in another way
 )
 
 // Import is one import of a file.
@@ -321,7 +322,10 @@ func (c *check) importEvidence() (*usage, error) {
 		all := u.computed[file]
 		e := evidence.CannotVerify(at(all[0], ""), evidence.Computed, "what it imports is known only when it runs"+
 			sites(all).others())
-		e.Observed.Text = string(all[0].Kind) + " of " + clip(all[0].Specifier)
+		e.Observed.Text = clip(all[0].Specifier)
+		if all[0].Kind != Use {
+			e.Observed.Text = string(all[0].Kind) + " of " + e.Observed.Text
+		}
 		c.add(e)
 	}
 	for _, specifier := range slices.Sorted(maps.Keys(u.forbidden)) {

@@ -60,7 +60,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			return nil, err
 		}
 		if found, globals, read = scanTree(code, nil); !read {
-			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
+			found = []plugin.Import{{Kind: plugin.Use, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
 	if loader(name) == api.LoaderJS && accountsForAll(content, found) {

@@ -44,45 +44,60 @@ func (l *lines) offset(piece []byte) int {
 	return int(at)
 }
 
-// firstPiece returns the first piece of the code that an expression holds, for [lines.of]; nil if it has none.
-func firstPiece(e js.INode) []byte {
+// ownPiece returns a piece of the code that stands where an expression does, for [lines.of]; nil if it has none. A name is
+// none: the tree has it once, for all places.
+func ownPiece(e js.INode) []byte {
+	var within []js.INode
 	switch e := e.(type) {
 	case js.LiteralExpr:
 		return e.Data
 	case *js.LiteralExpr:
 		return e.Data
-	case *js.Var:
-		return e.Data
-	case *js.GroupExpr:
-		return firstPiece(e.X)
-	case *js.BinaryExpr:
-		return firstPiece(e.X)
-	case *js.DotExpr:
-		return firstPiece(e.X)
-	case *js.CallExpr:
-		return firstPiece(e.X)
-	case *js.IndexExpr:
-		return firstPiece(e.X)
-	case *js.NewExpr:
-		return firstPiece(e.X)
-	case *js.UnaryExpr:
-		return firstPiece(e.X)
-	case *js.CondExpr:
-		return firstPiece(e.Cond)
-	case *js.CommaExpr:
-		if len(e.List) > 0 {
-			return firstPiece(e.List[0])
-		}
+	case *js.TemplateExpr:
+		return e.Tail
+	case *js.PropertyName:
+		return e.Literal.Data
 	case *js.BindingObjectItem:
 		if e.Key != nil {
 			return e.Key.Literal.Data
 		}
-		return firstPiece(e.Value.Binding)
-	case *js.TemplateExpr:
-		if len(e.List) > 0 {
-			return e.List[0].Value
+	case *js.GroupExpr:
+		within = []js.INode{e.X}
+	case *js.DotExpr:
+		within = []js.INode{e.X, e.Y}
+	case *js.IndexExpr:
+		within = []js.INode{e.X, e.Y}
+	case *js.BinaryExpr:
+		within = []js.INode{e.X, e.Y}
+	case *js.CondExpr:
+		within = []js.INode{e.Cond, e.X, e.Y}
+	case *js.UnaryExpr:
+		within = []js.INode{e.X}
+	case *js.NewExpr:
+		within = []js.INode{e.X}
+	case *js.CallExpr:
+		within = []js.INode{e.X}
+		for _, a := range e.Args.List {
+			within = append(within, a.Value)
 		}
-		return e.Tail
+	}
+	for _, one := range within {
+		if piece := ownPiece(one); piece != nil {
+			return piece
+		}
 	}
 	return nil
+}
+
+// pieceAt returns a piece of the code at a node, or of what holds it; above is that, from the file down. It is nil where
+// only names that have other places stand.
+func pieceAt(n js.INode, above []js.INode) []byte {
+	piece := ownPiece(n)
+	for i := len(above) - 1; i >= 0 && piece == nil; i-- {
+		piece = ownPiece(above[i])
+	}
+	if v, ok := n.(*js.Var); ok && piece == nil && declarationOf(v).Uses < 2 {
+		return v.Data
+	}
+	return piece
 }

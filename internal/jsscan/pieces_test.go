@@ -75,10 +75,10 @@ func TestFold(t *testing.T) {
 
 // TestLinesOf: a piece of the code stands in its line; what is not of the code has none.
 func TestLinesOf(t *testing.T) {
-	list, code := parsed(t, "first();\n\n  'second' + x;\r\n`third${y}`;\n(fourth.z)")
+	list, code := parsed(t, "first.a();\n\n  'second' + x;\r\n`third${y}`;\n(fourth.z)")
 	all := &lines{code: code}
 	for i, want := range []int{1, 3, 4, 5} {
-		if got := all.of(firstPiece(list[i].(*js.ExprStmt).Value)); got != want {
+		if got := all.of(ownPiece(list[i].(*js.ExprStmt).Value)); got != want {
 			t.Errorf("statement %d is in line %d, want %d", i, got, want)
 		}
 	}

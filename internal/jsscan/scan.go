@@ -18,7 +18,7 @@ func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 	s.strict = []bool{s.isModule || hasDirective(ast.List)}
 	walk(s.bare, ast)
 	if !n.settle() {
-		s.compute(ast, plugin.Require, "more names than can be followed")
+		s.compute(ast, plugin.Use, "more names than can be followed")
 	}
 	walk(s, ast)
 	return inOrder(s.found), inOrder(s.globals)
@@ -26,7 +26,7 @@ func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 
 // inOrder returns imports in the order in which they stand.
 func inOrder(places []place) (found []plugin.Import) {
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(uint(a.at), uint(b.at)) }) // unknown ones last
 	for _, p := range places {
 		found = append(found, p.Import)
 	}

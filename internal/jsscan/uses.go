@@ -30,7 +30,7 @@ type place struct {
 
 // add records an import.
 func (s *scanner) add(at js.INode, imp plugin.Import) {
-	piece := firstPiece(at)
+	piece := pieceAt(at, s.above)
 	imp.Line = s.all.of(piece)
 	if imp.Computed {
 		imp.Specifier = clipText(imp.Specifier)
@@ -61,7 +61,7 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 	case *js.ExportStmt:
 		s.exportStatement(n)
 	case *js.WithStmt:
-		s.compute(n.Cond, plugin.Require, "with "+printCode(n.Cond))
+		s.compute(n.Cond, plugin.Use, "with "+printCode(n.Cond))
 	case *js.CallExpr:
 		s.call(n)
 		s.text(n)
@@ -198,7 +198,7 @@ func (s *scanner) judge(n js.INode, r root) {
 
 // handOn records that a root goes to where it is not followed.
 func (s *scanner) handOn(n js.INode) {
-	s.compute(n, plugin.Require, printCode(n)+", handed on")
+	s.compute(n, plugin.Use, printCode(n)+", handed on")
 }
 
 // endsIn reports whether the value of an operand stays in the operator.
@@ -268,7 +268,7 @@ func (s *scanner) judgeMember(n js.INode, of root, name string, known bool) {
 		s.useGlobal(name, n)
 	case r == none && (target || !s.stays(n, nothing)), of == prototype && target,
 		of == global && target && freeNames[name] != none:
-		s.compute(n, plugin.Require, printCode(n))
+		s.compute(n, plugin.Use, printCode(n))
 	}
 }
 
@@ -414,7 +414,7 @@ func (s *scanner) judgeCall(n js.INode, r root, args []js.Arg) {
 		s.add(n, plugin.Import{Kind: plugin.Builtin, Specifier: "child_process"})
 	case creates, chains: // what they give is judged
 		if _, isNew := n.(*js.NewExpr); isNew || r == chains && slices.ContainsFunc(args, s.usesThis) {
-			s.compute(n, plugin.Require, printCode(n))
+			s.compute(n, plugin.Use, printCode(n))
 		}
 	case functions:
 		if parent, child := s.holderOf(n); s.givesGlobal(n) {
@@ -422,11 +422,11 @@ func (s *scanner) judgeCall(n js.INode, r root, args []js.Arg) {
 				return
 			}
 		}
-		s.compute(n, plugin.Dynamic, printCode(n))
+		s.compute(n, plugin.Use, printCode(n))
 	case evaluates:
-		s.compute(n, plugin.Dynamic, printCode(n))
+		s.compute(n, plugin.Use, printCode(n))
 	default:
-		s.compute(n, plugin.Require, printCode(n))
+		s.compute(n, plugin.Use, printCode(n))
 	}
 }
 
@@ -488,7 +488,7 @@ func (s *scanner) call(n *js.CallExpr) {
 		return
 	}
 	if u, ok := s.above[len(s.above)-1].(*js.UnaryExpr); !ok || u.Op != js.AwaitToken {
-		s.compute(n, plugin.Require, printCode(n)+", handed on")
+		s.compute(n, plugin.Use, printCode(n)+", handed on")
 	}
 }
 
@@ -498,7 +498,7 @@ func (s *scanner) importStatement(n *js.ImportStmt) {
 	module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
 	for _, a := range n.List {
 		if ofSpace(spaceOf(module), a) == anyRoot {
-			s.compute(&js.LiteralExpr{Data: n.Module}, plugin.Require, string(a.Name)+string(a.Binding)+" of "+module)
+			s.compute(&js.LiteralExpr{Data: n.Module}, plugin.Use, string(a.Name)+string(a.Binding)+" of "+module)
 		}
 	}
 }
@@ -526,7 +526,7 @@ func (s *scanner) exportStatement(n *js.ExportStmt) {
 			r = s.imported[plain]
 		}
 		if r != none {
-			s.compute(&js.LiteralExpr{Data: name}, plugin.Require, string(name)+", exported")
+			s.compute(&js.LiteralExpr{Data: name}, plugin.Use, string(name)+", exported")
 		}
 	}
 }
@@ -551,14 +551,14 @@ func (s *scanner) name(v *js.Var) {
 	case networks[name] && !isTypeof(parent):
 		s.useGlobal(name, v)
 	case name == "arguments" && !slices.ContainsFunc(s.above, changesThis):
-		s.compute(v, plugin.Require, "arguments of the script")
+		s.compute(v, plugin.Use, "arguments of the script")
 	}
 }
 
 // useGlobal records a global that reaches the network, once in a file.
 func (s *scanner) useGlobal(name string, at js.INode) {
 	if !slices.ContainsFunc(s.globals, func(g place) bool { return g.Specifier == name }) {
-		piece := firstPiece(at)
+		piece := pieceAt(at, s.above)
 		s.globals = append(s.globals, place{plugin.Import{Line: s.all.of(piece), Kind: plugin.Global, Specifier: name},
 			s.all.offset(piece)})
 	}

@@ -104,7 +104,7 @@ func TestKey(t *testing.T) {
 				return true
 			}
 			of, ok := x.X.(*ast.Ident)
-			known := []string{"Import", "Kind", "Static", "Export", "Dynamic", "Require", "Resolve", "Builtin", "Native", "Global"}
+			known := []string{"Import", "Kind", "Static", "Export", "Dynamic", "Require", "Resolve", "Builtin", "Native", "Global", "Use"}
 			if ok && of.Name == "plugin" && of.Obj == nil && !slices.Contains(known, x.Sel.Name) {
 				t.Errorf("%s uses plugin.%s, of which the version knows nothing", name, x.Sel.Name)
 			}

@@ -105,18 +105,18 @@ func (s *scanner) member(n, of js.INode, name string) {
 	switch name {
 	case "constructor":
 		if !s.stays(n, isPlainOfClass) && !s.isStackTrace(n) {
-			s.compute(n, plugin.Dynamic, printCode(n))
+			s.compute(n, plugin.Use, printCode(n))
 		}
 	case "caller":
-		s.compute(n, plugin.Require, printCode(n))
+		s.compute(n, plugin.Use, printCode(n))
 	case "__proto__":
 		if s.rootOf(of) == none && !s.stays(n, nothing) {
-			s.compute(n, plugin.Dynamic, printCode(n))
+			s.compute(n, plugin.Use, printCode(n))
 		}
 	case "prepareStackTrace":
 		if parent, child := s.parent(n); parent != nil {
 			if p, ok := parent.(*js.BinaryExpr); ok && isAssignment(p.Op) && child == p.X {
-				s.compute(n, plugin.Require, printCode(n)+", replaced")
+				s.compute(n, plugin.Use, printCode(n)+", replaced")
 			}
 		}
 	case "setEngine", "loadExtension", "enableLoadExtension":
@@ -178,9 +178,9 @@ func isFalse(e js.INode) bool {
 func (s *scanner) taken(item *js.BindingObjectItem, name string) {
 	switch name {
 	case "constructor":
-		s.compute(item, plugin.Dynamic, name+", taken by a pattern")
+		s.compute(item, plugin.Use, name+", taken by a pattern")
 	case "caller":
-		s.compute(item, plugin.Require, name+", taken by a pattern")
+		s.compute(item, plugin.Use, name+", taken by a pattern")
 	case "setEngine", "loadExtension", "enableLoadExtension":
 		s.compute(item, plugin.Native, name+", taken by a pattern")
 	}
@@ -239,7 +239,7 @@ func (s *scanner) text(n js.INode) {
 			return
 		}
 	}
-	s.compute(n, plugin.Dynamic, printCode(n))
+	s.compute(n, plugin.Use, printCode(n))
 }
 
 // this judges the receiver of a function that is not strict.
@@ -265,7 +265,7 @@ func (s *scanner) this(n js.INode) {
 	if i < 0 || s.isStrict() || !s.isBare(s.above[i]) || s.stays(n, func(string) bool { return true }) {
 		return
 	}
-	s.compute(n, plugin.Require, "this of a function that is not strict, which may be the global object")
+	s.compute(n, plugin.Use, "this of a function that is not strict, which may be the global object")
 }
 
 // takesNoRoot reports whether a pattern takes members of what may be the global object that are harmless there.
