@@ -92,12 +92,20 @@ func ownPiece(e js.INode) []byte {
 // pieceAt returns a piece of the code at a node, or of what holds it; above is that, from the file down. It is nil where
 // only names that have other places stand.
 func pieceAt(n js.INode, above []js.INode) []byte {
-	piece := ownPiece(n)
-	for i := len(above) - 1; i >= 0 && piece == nil; i-- {
-		piece = ownPiece(above[i])
+	if piece := ownPiece(n); piece != nil {
+		return piece
 	}
-	if v, ok := n.(*js.Var); ok && piece == nil && declarationOf(v).Uses < 2 {
+	if v, ok := n.(*js.Var); ok && declarationOf(v).Uses < 2 {
 		return v.Data
 	}
-	return piece
+	for i := len(above) - 1; i >= 0; i-- {
+		switch above[i].(type) {
+		case *js.BlockStmt, *js.FuncDecl, *js.ArrowFunc: // what holds these is elsewhere
+			return nil
+		}
+		if piece := ownPiece(above[i]); piece != nil {
+			return piece
+		}
+	}
+	return nil
 }
