@@ -73,7 +73,7 @@ func TestRepositoryByContent(t *testing.T) {
 				p.mkdir("x").ok()
 				parts := strings.Fields(parts)
 				for i, part := range parts {
-					r := reply{t: t}
+					var r reply
 					if way == "made" {
 						r = p.put("x/" + part)
 					} else {
