@@ -46,7 +46,12 @@ func (l *lines) offset(piece []byte) int {
 
 // ownPiece returns a piece of the code that stands where an expression does, for [lines.of]; nil if it has none. A name is
 // none: the tree has it once, for all places.
-func ownPiece(e js.INode) []byte {
+func ownPiece(e js.INode) []byte { return ownPieceIn(e, maxWithin) }
+
+// maxWithin is how deep, and how wide, a piece is looked for in an expression.
+const maxWithin = 8
+
+func ownPieceIn(e js.INode, depth int) []byte {
 	var within []js.INode
 	switch e := e.(type) {
 	case js.LiteralExpr:
@@ -77,12 +82,12 @@ func ownPiece(e js.INode) []byte {
 		within = []js.INode{e.X}
 	case *js.CallExpr:
 		within = []js.INode{e.X}
-		for _, a := range e.Args.List {
+		for _, a := range e.Args.List[:min(len(e.Args.List), maxWithin)] {
 			within = append(within, a.Value)
 		}
 	}
-	for _, one := range within {
-		if piece := ownPiece(one); piece != nil {
+	for i := 0; i < len(within) && depth > 0; i++ {
+		if piece := ownPieceIn(within[i], depth-1); piece != nil {
 			return piece
 		}
 	}

@@ -7,15 +7,17 @@ import (
 // names knows what the names of a file stand for. A name that is anywhere given a root is that root everywhere, whatever
 // else it is given; nothing but names is followed.
 type names struct {
-	given     map[*js.Var][]gift       // to the names that the file declares
-	roots     map[*js.Var]root         // that these may be
-	imported  map[string]root          // by the statements of the file; none is what is no root
-	declared  map[string]*js.Var       // at the top of the file
-	known     map[js.INode]root        // what rootOf found
-	globals   map[*js.CallExpr]int     // calls that give the global object, by their shape
-	webpack   bool                     // a member g is the global object
-	functions map[*js.Var]*js.FuncDecl // that are declared, by their names
-	others    map[*js.Var]bool         // names that are given something by a pattern or a loop as well
+	given         map[*js.Var][]gift       // to the names that the file declares
+	roots         map[*js.Var]root         // that these may be
+	imported      map[string]root          // by the statements of the file; none is what is no root
+	declared      map[string]*js.Var       // at the top of the file
+	known         map[js.INode]root        // what rootOf found
+	globals       map[*js.CallExpr]bool    // calls that give the global object, by their shape
+	webpack       bool                     // a member g is the global object
+	functions     map[*js.Var]*js.FuncDecl // that are declared, by their names
+	argumentUsers map[*js.FuncDecl]bool    // functions that know their arguments by another way than parameters
+	interop       map[*js.Var]bool         // what isInterop found
+	others        map[*js.Var]bool         // names that are given something by a pattern or a loop as well
 }
 
 // gift is what a name is given: an expression, or a member of it that a pattern takes.
@@ -27,7 +29,7 @@ type gift struct {
 // learnNames reads what names are declared with and given.
 func learnNames(ast *js.AST) *names {
 	n := &names{given: map[*js.Var][]gift{}, roots: map[*js.Var]root{}, imported: map[string]root{}, declared: map[string]*js.Var{},
-		known: map[js.INode]root{}, globals: map[*js.CallExpr]int{}, functions: map[*js.Var]*js.FuncDecl{}, others: map[*js.Var]bool{}}
+		known: map[js.INode]root{}, globals: map[*js.CallExpr]bool{}, functions: map[*js.Var]*js.FuncDecl{}, others: map[*js.Var]bool{}}
 	for _, v := range ast.Scope.Declared {
 		n.declared[plainIdentifier(v.Data)] = v
 	}
@@ -36,6 +38,9 @@ func learnNames(ast *js.AST) *names {
 			n.learnImports(s)
 		}
 	}
+	users := &argumentUsers{users: map[*js.FuncDecl]bool{}, seen: map[*js.FuncDecl]bool{}, named: map[string][]*js.FuncDecl{}}
+	walk(users, ast)
+	n.argumentUsers, n.interop = users.users, map[*js.Var]bool{}
 	walk(&giver{n}, ast)
 	return n
 }
@@ -141,11 +146,11 @@ func (g *giver) Enter(n js.INode) js.IVisitor {
 	case *js.BindingArray:
 		walk(otherNames(g.n.others), n)
 	case *js.CallExpr:
-		for i, binding := range parametersOf(n) {
+		for i, binding := range g.n.parametersOf(n) {
 			g.n.giveBinding(binding, gift{of: n.Args.List[i].Value})
 		}
 		if isWebpackGlobal(n) {
-			g.n.globals[n], g.n.webpack = 1, true
+			g.n.globals[n], g.n.webpack = true, true
 		}
 	}
 	return g
@@ -194,11 +199,11 @@ func keyOf(item *js.BindingObjectItem) (string, bool) {
 
 // parametersOf returns the parameters of a function that is called where it is written, as far as they are what the
 // arguments are: up to one that is spread, and if the function has no other way to them.
-func parametersOf(call *js.CallExpr) (found []js.IBinding) {
+func (n *names) parametersOf(call *js.CallExpr) (found []js.IBinding) {
 	var params js.Params
 	switch f := withoutParens(call.X).(type) {
 	case *js.FuncDecl:
-		if usesArguments(f) {
+		if n.argumentUsers[f] {
 			return nil
 		}
 		params = f.Params
@@ -347,7 +352,7 @@ func (n *names) rootOfName(v *js.Var) root {
 
 // rootOfCall returns what a call gives.
 func (n *names) rootOfCall(e *js.CallExpr) root {
-	if n.globals[e] != 0 {
+	if n.globals[e] {
 		return global
 	}
 	if isShim(e) {
@@ -378,11 +383,18 @@ func (n *names) isInterop(f js.INode) bool {
 		return false
 	}
 	d := declarationOf(v)
-	if made, ok := n.functions[d]; ok {
-		return len(n.given[d]) == 0 && isInterop(made)
+	is, known := n.interop[d]
+	if known {
+		return is
 	}
 	gifts := n.given[d]
-	return d.Decl != js.NoDecl && len(gifts) == 1 && len(gifts[0].member) == 0 && isInterop(gifts[0].of)
+	if made, ok := n.functions[d]; ok {
+		is = len(gifts) == 0 && isInterop(made)
+	} else {
+		is = d.Decl != js.NoDecl && len(gifts) == 1 && len(gifts[0].member) == 0 && isInterop(gifts[0].of)
+	}
+	n.interop[d] = is
+	return is
 }
 
 // givesGlobal reports whether an expression is Function('return this'), which gives the global object when it is called.

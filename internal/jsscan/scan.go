@@ -14,8 +14,7 @@ import (
 func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 	n := learnNames(ast)
 	s := &scanner{names: n, all: &lines{code: code}, bare: bareFinder{}}
-	s.isModule = slices.ContainsFunc(ast.List, isModuleStatement)
-	s.strict = []bool{s.isModule || hasDirective(ast.List)}
+	s.strict = []bool{slices.ContainsFunc(ast.List, isModuleStatement) || hasDirective(ast.List)}
 	walk(s.bare, ast)
 	if !n.settle() {
 		s.compute(ast, plugin.Use, "more names than can be followed")

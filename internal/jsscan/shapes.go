@@ -127,31 +127,50 @@ func isWebpackGlobal(call *js.CallExpr) bool {
 	return webpackGlobal().MatchString(strings.ReplaceAll(text, "'", `"`))
 }
 
-// usesArguments reports whether a function knows its arguments by another way than its parameters: by that name, by
-// eval, or as a member of itself.
-func usesArguments(f *js.FuncDecl) bool {
-	u := &argumentsUse{own: f.Name}
-	walk(u, &f.Body)
-	return u.found
+// argumentUsers finds the functions that know their arguments by another way than their parameters: by that name, by
+// eval, or as a member of themselves.
+type argumentUsers struct {
+	users map[*js.FuncDecl]bool
+	seen  map[*js.FuncDecl]bool     // whose name was met
+	above []*js.FuncDecl            // that hold the node that is looked at
+	named map[string][]*js.FuncDecl // those of them that have a name
 }
 
-type argumentsUse struct {
-	own   *js.Var
-	found bool
-}
-
-func (u *argumentsUse) Enter(n js.INode) js.IVisitor {
-	if v, ok := n.(*js.Var); ok {
-		name := plainIdentifier(v.Data)
-		u.found = u.found || name == "arguments" || name == "eval" || u.own != nil && name == plainIdentifier(u.own.Data)
-	}
-	if u.found {
-		return nil
+func (u *argumentUsers) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.FuncDecl:
+		u.above = append(u.above, n)
+		if n.Name != nil {
+			name := plainIdentifier(n.Name.Data)
+			u.named[name] = append(u.named[name], n)
+		}
+	case *js.Var:
+		name := plainIdentifier(n.Data)
+		if own := u.named[name]; len(own) > 0 { // once it is where the function gives it to itself
+			f := own[len(own)-1]
+			u.users[f] = u.users[f] || u.seen[f]
+			u.seen[f] = true
+		}
+		if name == "arguments" || name == "eval" {
+			for i := len(u.above) - 1; i >= 0 && !u.users[u.above[i]]; i-- {
+				u.users[u.above[i]] = true
+			}
+		}
 	}
 	return u
 }
 
-func (u *argumentsUse) Exit(js.INode) {}
+func (u *argumentUsers) Exit(n js.INode) {
+	f, ok := n.(*js.FuncDecl)
+	if !ok {
+		return
+	}
+	u.above = u.above[:len(u.above)-1]
+	if f.Name != nil {
+		name := plainIdentifier(f.Name.Data)
+		u.named[name] = u.named[name][:len(u.named[name])-1]
+	}
+}
 
 // walker is [js.Walk], which leaves out the names of the members of classes.
 type walker struct{ js.IVisitor }
@@ -169,11 +188,30 @@ func (w walker) Enter(n js.INode) js.IVisitor {
 	return walker{next}
 }
 
-// printCode returns the code of an expression.
-func printCode(e interface{ JS(io.Writer) }) string {
-	var b bytes.Buffer
-	e.JS(&b)
-	return b.String()
+// maxPrinted is how much code is printed, in bytes: more than a shape has, and than a person is shown.
+const maxPrinted = 1200
+
+// printCode returns the code of an expression, or the beginning of it.
+func printCode(e interface{ JS(io.Writer) }) (code string) {
+	p := &printed{}
+	defer func() {
+		code = p.String()
+		if r := recover(); r != nil && r != any(p) {
+			panic(r)
+		}
+	}()
+	e.JS(p)
+	return
+}
+
+// printed ends the printing with a panic of itself when it has enough.
+type printed struct{ bytes.Buffer }
+
+func (p *printed) Write(b []byte) (int, error) {
+	if p.Len() > maxPrinted {
+		panic(any(p))
+	}
+	return p.Buffer.Write(b)
 }
 
 // withoutParens returns the expression within parentheses.

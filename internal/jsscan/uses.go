@@ -13,13 +13,12 @@ import (
 // runs.
 type scanner struct {
 	*names
-	all      *lines
-	above    []js.INode // what holds the node that is looked at, from the file down
-	strict   []bool     // of the functions and classes that hold it: whether this is never the global object
-	isModule bool
-	bare     bareFinder // names of what may be called without a receiver
-	found    []place
-	globals  []place // that reach the network
+	all     *lines
+	above   []js.INode // what holds the node that is looked at, from the file down
+	strict  []bool     // of the functions and classes that hold it: whether this is never the global object
+	bare    bareFinder // names of what may be called without a receiver
+	found   []place
+	globals []place // that reach the network
 }
 
 // place is an import and where it stands.
@@ -65,7 +64,7 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 	case *js.CallExpr:
 		s.call(n)
 		s.text(n)
-		if s.names.globals[n] != 0 || isShim(n) {
+		if s.names.globals[n] || isShim(n) {
 			return nil
 		}
 	case *js.BinaryExpr, *js.TemplateExpr:
@@ -108,10 +107,15 @@ func isGroup(n js.INode) bool {
 	return ok
 }
 
-// parent returns the node above n that is no parentheses, and the child of it that holds n.
+// parent returns what holds a node, and is no parentheses, and the child of it that the node is, or is in. The node is the
+// one that is looked at, or above it.
 func (s *scanner) parent(n js.INode) (parent, child js.INode) {
 	child = n
-	for i := len(s.above) - 1; i >= 0; i-- {
+	i := slices.Index(s.above, n)
+	if i < 0 {
+		i = len(s.above)
+	}
+	for i--; i >= 0; i-- {
 		if !isGroup(s.above[i]) {
 			return s.above[i], child
 		}
@@ -120,15 +124,10 @@ func (s *scanner) parent(n js.INode) (parent, child js.INode) {
 	return nil, child
 }
 
-// holder returns what holds a node that is above the one that is looked at.
-func (s *scanner) holder(of js.INode) js.INode {
-	i := slices.Index(s.above, of)
-	for i--; i >= 0; i-- {
-		if !isGroup(s.above[i]) {
-			return s.above[i]
-		}
-	}
-	return nil
+// holder is parent without the child.
+func (s *scanner) holder(n js.INode) js.INode {
+	parent, _ := s.parent(n)
+	return parent
 }
 
 // judge judges the use of an expression that may be a root.
@@ -261,7 +260,7 @@ func (s *scanner) judgeMember(n js.INode, of root, name string, known bool) {
 	if known {
 		r = memberOf(of, name)
 	}
-	parent, _ := s.holderOf(n)
+	parent, _ := s.parent(n)
 	target := s.isTarget(n)
 	switch {
 	case of == global && known && networks[name] && !isTypeof(parent):
@@ -276,25 +275,9 @@ func nothing(string) bool { return false }
 
 // isTarget reports whether a member is what is assigned to.
 func (s *scanner) isTarget(n js.INode) bool {
-	parent, child := s.holderOf(n)
+	parent, child := s.parent(n)
 	p, ok := parent.(*js.BinaryExpr)
 	return ok && child == p.X && isAssignment(p.Op)
-}
-
-// holderOf is parent for what will be above the node that is looked at.
-func (s *scanner) holderOf(n js.INode) (parent, child js.INode) {
-	i := slices.Index(s.above, n)
-	if i < 0 {
-		return s.parent(n)
-	}
-	child = n
-	for i--; i >= 0; i-- {
-		if !isGroup(s.above[i]) {
-			return s.above[i], child
-		}
-		child = s.above[i]
-	}
-	return nil, child
 }
 
 func isTypeof(n js.INode) bool {
@@ -337,7 +320,7 @@ func (s *scanner) judgeBinding(b js.IBinding, r root) bool {
 
 // isExported reports whether a declaration stands in an export statement.
 func (s *scanner) isExported(b js.INode) bool {
-	declaration, _ := s.holderOf(b)
+	declaration, _ := s.parent(b)
 	if _, ok := declaration.(*js.VarDecl); !ok {
 		return false
 	}
@@ -351,7 +334,7 @@ func (s *scanner) isParameter(arg *js.Arg) bool {
 	if call == nil {
 		return false
 	}
-	for i, binding := range parametersOf(call) {
+	for i, binding := range s.parametersOf(call) {
 		if &call.Args.List[i] == arg {
 			return s.judgeBinding(binding, s.rootOf(arg.Value))
 		}
@@ -417,7 +400,7 @@ func (s *scanner) judgeCall(n js.INode, r root, args []js.Arg) {
 			s.compute(n, plugin.Use, printCode(n))
 		}
 	case functions:
-		if parent, child := s.holderOf(n); s.givesGlobal(n) {
+		if parent, child := s.parent(n); s.givesGlobal(n) {
 			if call, ok := parent.(*js.CallExpr); ok && child == call.X {
 				return
 			}
@@ -451,7 +434,7 @@ func (s *scanner) target(n js.INode, kind plugin.Kind, args []js.Arg, i int) {
 
 // isOptional reports whether what is imported may be missing: it stands in a try block that catches.
 func (s *scanner) isOptional(n js.INode, kind plugin.Kind) bool {
-	if parent, _ := s.holderOf(n); kind == plugin.Dynamic {
+	if parent, _ := s.parent(n); kind == plugin.Dynamic {
 		if u, ok := parent.(*js.UnaryExpr); !ok || u.Op != js.AwaitToken {
 			return false // it fails later
 		}

@@ -66,7 +66,7 @@ func hasDirective(body []js.IStmt) bool {
 // stays reports whether the value of an expression stays where it is: it is compared, tested or thrown away, or only a
 // member of it is taken whose name is fine.
 func (s *scanner) stays(n js.INode, fine func(member string) bool) bool {
-	parent, child := s.holderOf(n)
+	parent, child := s.parent(n)
 	for parent != nil {
 		switch p := parent.(type) {
 		case *js.DotExpr:
@@ -95,7 +95,7 @@ func (s *scanner) stays(n js.INode, fine func(member string) bool) bool {
 		default:
 			return isTest(parent, child)
 		}
-		parent, child = s.holderOf(parent)
+		parent, child = s.parent(parent)
 	}
 	return false
 }
