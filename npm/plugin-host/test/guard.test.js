@@ -176,7 +176,7 @@ test('a plugin that may only read does not write', async (t) => {
       case 'create': return fs.createWriteStream(p);
       case 'rename': return fs.renameSync(p, p + '2');
       case 'mode': return fs.fchmodSync(fs.openSync(p), 0o777);
-      case 'mode of a handle': return (await fs.promises.open(p)).chmod(0o777);
+      case 'mode of a handle': { const h = await fs.promises.open(p); try { return await h.chmod(0o777); } finally { await h.close(); } }
       case 'rm': return fs.promises.rm(p);
       case 'named': return NAMED(p, 'x');
     } }`;
