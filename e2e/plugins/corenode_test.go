@@ -16,7 +16,7 @@ import (
 )
 
 // nodeVersions are the lines of Node that are supported, and what comes before and after them.
-var nodeVersions = []string{"18", "20", "22", "24", "25", "26"}
+var nodeVersions = []string{"18", "20", "22", "24", "25"}
 
 // builtinsProgram prints all names of modules and bindings that a Node knows. Experimental modules and the names of
 // bindings are in no list that it gives out; they stand in the source of its loader.
