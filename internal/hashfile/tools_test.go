@@ -118,9 +118,7 @@ func TestSparseFile(t *testing.T) {
 	d := dir(t)
 	sparse := write(t, d, "sparse", "")
 	write(t, d, "f", "needle\n")
-	if err := os.Truncate(sparse, 1<<42); err != nil {
-		t.Skip("the file system has no room for it: ", err)
-	}
+	must(t, os.Truncate(sparse, 1<<36))
 	p, none := serve(t, d), "sha256:"+strings.Repeat("0", 64)
 	for name, value := range map[string]int{"end_line": 1, "max_bytes": 1 << 30} {
 		p.call("read_text_file", arguments{"path": sparse, name: value}).refused("too_large")

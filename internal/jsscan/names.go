@@ -223,11 +223,11 @@ func (n *names) parametersOf(call *js.CallExpr) (found []js.IBinding) {
 func (n *names) isKeySymbol(key js.INode) bool {
 	v, ok := withoutParens(key).(*js.Var)
 	if !ok {
-		return isSymbol(key)
+		return n.isSymbol(key)
 	}
 	d := declarationOf(v)
 	gifts := n.given[d]
-	return d.Decl != js.NoDecl && d.Decl != js.ArgumentDecl && !n.others[d] && len(gifts) == 1 && isSymbol(gifts[0].of)
+	return d.Decl != js.NoDecl && d.Decl != js.ArgumentDecl && !n.others[d] && len(gifts) == 1 && n.isSymbol(gifts[0].of)
 }
 
 // otherNames collects all names that a pattern or a loop gives something, and those that it only uses.
@@ -286,6 +286,9 @@ func (n *names) findRoot(e js.INode) root {
 		return n.memberRoot(e.X, propertyName(e.Y))
 	case *js.IndexExpr:
 		if name, ok := fold(e.Y); ok {
+			if n.webpack && name == "g" {
+				return global
+			}
 			return n.memberRoot(e.X, name)
 		}
 	case *js.CallExpr:
@@ -389,9 +392,9 @@ func (n *names) isInterop(f js.INode) bool {
 	}
 	gifts := n.given[d]
 	if made, ok := n.functions[d]; ok {
-		is = len(gifts) == 0 && isInterop(made)
+		is = len(gifts) == 0 && n.hasInteropShape(made)
 	} else {
-		is = d.Decl != js.NoDecl && len(gifts) == 1 && len(gifts[0].member) == 0 && isInterop(gifts[0].of)
+		is = d.Decl != js.NoDecl && len(gifts) == 1 && len(gifts[0].member) == 0 && n.hasInteropShape(gifts[0].of)
 	}
 	n.interop[d] = is
 	return is

@@ -106,20 +106,43 @@ func TestShim(t *testing.T) {
 	}
 }
 
-// TestInterop: what compilers put around what is required is known by its shape, whatever its names are.
+// TestInterop: what compilers put around what is required is known by its shape, and by what it calls.
 func TestInterop(t *testing.T) {
+	const copyProps = `(to, from, except, desc) => {
+		if (from && typeof from === "object" || typeof from === "function") {
+			for (let key of names(from))
+				if (!has.call(to, key) && key !== except)
+					define(to, key, { get: () => from[key], enumerable: !(desc = describe(from, key)) || desc.enumerable });
+		}
+		return to;
+	}`
+	const minified = `(r,e,t,o)=>{if(e&&typeof e=="object"||typeof e=="function")for(let n of names(e))!has.call(r,n)&&n!==t&&` +
+		`define(r,n,{get:()=>e[n],enumerable:!(o=describe(e,n))||o.enumerable});return r}`
+	const esbuild = `var create = Object.create, proto = Object.getPrototypeOf, define = Object.defineProperty, ` +
+		`names = Object.getOwnPropertyNames, has = Object.prototype.hasOwnProperty, describe = Object.getOwnPropertyDescriptor;` +
+		`var copy = COPY; var f = (t, r, o) => (o = t != null ? create(proto(t)) : {}, copy(r || !t || !t.__esModule ? ` +
+		`define(o, 'default', { value: t, enumerable: !0 }) : o, t))`
+	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(esbuild) }
 	for code, want := range map[string]bool{
-		"(this && this.__importDefault) || function (mod) { return (mod && mod.__esModule) ? mod : { 'default': mod }; }":                 true,
-		"function _interopRequireDefault(e) { return e && e.__esModule ? e : { default: e }; }":                                           true,
-		"(e) => e && typeof e === 'object' && 'default' in e ? e : { default: e }":                                                        true,
-		"function (e) { return e && typeof e == 'object' && 'default' in e ? e : { default: e }; }":                                       true,
-		"(t, r, o) => (o = t != null ? a(b(t)) : {}, c(r || !t || !t.__esModule ? d(o, 'default', { value: t, enumerable: !0 }) : o, t))": true,
-		"function (e) { return e && e.__esModule ? e : { default: f(e) }; }":                                                              false,
-		"function (e) { return leak(e) && e.__esModule ? e : { default: e }; }":                                                           false,
-		"(t, r, o) => (leak(t), c(r || !t || !t.__esModule ? d(o, 'default', { value: t, enumerable: !0 }) : o, t))":                      false,
+		"var f = (this && this.__importDefault) || function (mod) { return (mod && mod.__esModule) ? mod : { 'default': mod }; }": true,
+		"function f(e) { return e && e.__esModule ? e : { default: e }; }":                                                        true,
+		"var f = (e) => e && typeof e === 'object' && 'default' in e ? e : { default: e }":                                        true,
+		"function f(e) { return e && e.__esModule ? e : { default: leak(e) }; }":                                                  false,
+		"function f(e) { return leak(e) && e.__esModule ? e : { default: e }; }":                                                  false,
+		with("COPY", copyProps): true, with("COPY", minified): true,
+		with("COPY", "(to, from) => leak(from)"):                           false,
+		with("COPY", copyProps, "Object.create,", "leak,"):                 false,
+		with("COPY", copyProps, "Object.getOwnPropertyNames", "leak"):      false,
+		with("COPY", copyProps, "Object.getOwnPropertyDescriptor", "leak"): false,
+		with("COPY", copyProps) + "; var Object = { create: leak }":        false,
+		with("COPY", copyProps) + "; create = leak":                        false,
+		with("COPY", copyProps) + "; [copy] = [leak]":                      false,
 	} {
-		if got := isInterop(expression(t, code)); got != want {
-			t.Errorf("%s: %v", code, got)
+		ast, _ := parseTree([]byte(code), false)
+		n := learnNames(ast)
+		d := n.declared["f"]
+		if d == nil || n.isInterop(d) != want {
+			t.Errorf("%s: not %v", code, want)
 		}
 	}
 }

@@ -40,6 +40,11 @@ var spaces = map[string]root{"module": moduleSpace, "process": theProcess, "vm":
 // spaceOf returns the root that is the namespace of a module.
 func spaceOf(module string) root { return spaces[strings.TrimPrefix(module, "node:")] }
 
+// globalFunctions are functions of the language and of Node that do nothing with their receiver.
+var globalFunctions = map[string]bool{"setTimeout": true, "setInterval": true, "setImmediate": true, "clearTimeout": true,
+	"clearInterval": true, "clearImmediate": true, "queueMicrotask": true, "structuredClone": true, "fetch": true, "atob": true,
+	"btoa": true}
+
 // networks are the names of Node's global functions and classes that reach the network without any module.
 var networks = map[string]bool{"fetch": true, "WebSocket": true, "EventSource": true}
 

@@ -60,7 +60,7 @@ func isShim(call *js.CallExpr) bool {
 }
 
 // isSymbol reports whether an expression is Symbol(…), Symbol.for(…) or a member of Symbol.
-func isSymbol(e js.INode) bool {
+func (n *names) isSymbol(e js.INode) bool {
 	of := withoutParens(e)
 	if call, ok := of.(*js.CallExpr); ok {
 		of = withoutParens(call.X)
@@ -74,7 +74,7 @@ func isSymbol(e js.INode) bool {
 		of = withoutParens(dot.X)
 	}
 	v, ok := of.(*js.Var)
-	return ok && plainIdentifier(v.Data) == "Symbol" && declarationOf(v).Decl == js.NoDecl
+	return ok && plainIdentifier(v.Data) == "Symbol" && n.isFree(v)
 }
 
 var (
@@ -84,10 +84,16 @@ var (
 		return shape(`^(\(?this&&ID\)?\|\|)?\(?(function(ID)?\(ID\)\{return|\(?ID\)?=>(\{return)?)\(?ID&&(ID|typeofID===?"object"&&"default"inID)\)?` +
 			`\?ID:\{"?default"?:ID\};?\}?\)?$`)
 	})
-	// toESM matches the function that esbuild puts there.
+	// toESM matches the function that esbuild puts there, with the functions that it calls, and copyProps the one of these
+	// that is no member of Object.
 	toESM = sync.OnceValue(func() *regexp.Regexp {
-		return shape(`^\(ID,ID,ID\)=>\{?(return)?\(?ID=ID!=null\?ID\(ID\(ID\)\):\{\},ID\(ID\|\|!ID\|\|!ID\.__esModule\?` +
-			`ID\(ID,"default",\{value:ID,enumerable:(true|!0)\}\):ID,ID\)\)?;?\}?$`)
+		return shape(`^\(ID,ID,ID\)=>\{?(?:return)?\(?ID=ID!=null\?(ID)\((ID)\(ID\)\):\{\},(ID)\(ID\|\|!ID\|\|!ID\?` +
+			`(ID)\(ID,"default",\{value:ID,enumerable:(?:true|!0)\}\):ID,ID\)\)?;?\}?$`)
+	})
+	copyProps = sync.OnceValue(func() *regexp.Regexp {
+		return shape(`^\(ID,ID,ID,ID\)=>\{if\(ID&&typeofID===?"object"\|\|typeofID===?"function"\)\{?for\(letIDof(ID)\(ID\)\)` +
+			`\{?(?:if\()?!(ID)\.call\(ID,ID\)&&ID!==ID(?:&&|\)\{?)(ID)\(ID,ID,\{get:\(\)=>\{?(?:return)?ID\[ID\];?\}?,enumerable:` +
+			`!\(ID=(ID)\(ID,ID\)\)\|\|ID\}\);?\}*;?returnID;?\}$`)
 	})
 )
 
@@ -96,14 +102,44 @@ func shape(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(strings.ReplaceAll(pattern, "ID", `[\w$.]+`))
 }
 
-// isInterop reports whether a function has the shape of those that compilers put around what is required.
-func isInterop(f js.INode) bool {
-	text := printCode(f)
-	if len(text) > 500 {
+// bareCode is the code of an expression without white space, "" if it is longer than a shape.
+func bareCode(e js.INode) string {
+	text := printCode(e)
+	if len(text) > 800 {
+		return ""
+	}
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), ""), "'", `"`)
+}
+
+// hasInteropShape reports whether a function has the shape of those that compilers put around what is required. What it
+// calls has to be what such a function calls.
+func (n *names) hasInteropShape(f js.INode) bool {
+	text := bareCode(f)
+	if importDefault().MatchString(text) {
+		return true
+	}
+	m := toESM().FindStringSubmatch(text)
+	if m == nil || !n.isNamed(m[1], "Object.create") || !n.isNamed(m[2], "Object.getPrototypeOf") ||
+		!n.isNamed(m[4], "Object.defineProperty") {
 		return false
 	}
-	text = strings.ReplaceAll(strings.Join(strings.Fields(text), ""), "'", `"`)
-	return importDefault().MatchString(text) || toESM().MatchString(text)
+	c := copyProps().FindStringSubmatch(n.codeOf(m[3]))
+	return c != nil && n.isNamed(c[1], "Object.getOwnPropertyNames") && n.isNamed(c[2], "Object.prototype.hasOwnProperty") &&
+		n.isNamed(c[3], "Object.defineProperty") && n.isNamed(c[4], "Object.getOwnPropertyDescriptor")
+}
+
+// codeOf returns the code of the only thing that a name at the top of the file is given; "" if there is no such.
+func (n *names) codeOf(name string) string {
+	d := n.declared[name]
+	if gifts := n.given[d]; d != nil && !n.others[d] && len(gifts) == 1 && len(gifts[0].member) == 0 {
+		return bareCode(gifts[0].of)
+	}
+	return ""
+}
+
+// isNamed reports whether a name stands for a member of Object, or is it.
+func (n *names) isNamed(name, member string) bool {
+	return n.declared["Object"] == nil && (name == member || n.codeOf(name) == member)
 }
 
 // isThisText reports whether a text that is evaluated is the global object, and nothing else.

@@ -67,7 +67,13 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 		if s.names.globals[n] || isShim(n) {
 			return nil
 		}
-	case *js.BinaryExpr, *js.TemplateExpr:
+	case *js.BinaryExpr:
+		if v, ok := withoutParens(n.X).(*js.Var); ok && isAssignment(n.Op) && s.isFree(v) &&
+			freeNames[plainIdentifier(v.Data)] == none && isOfLanguage(plainIdentifier(v.Data)) {
+			s.compute(n, plugin.Use, plainIdentifier(v.Data)+", replaced")
+		}
+		s.text(n)
+	case *js.TemplateExpr:
 		s.text(n)
 	case *js.Var:
 		s.name(n)
@@ -83,8 +89,12 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 			s.member(n, n.X, "constructor")
 		}
 	case *js.BindingObjectItem:
-		if name, ok := keyOf(n); ok {
+		name, ok := keyOf(n)
+		if ok {
 			s.taken(n, name)
+		}
+		if ok && s.webpack && name == "g" {
+			s.compute(n, plugin.Use, "the global object, taken by a pattern")
 		}
 	}
 	if r := s.rootOf(n); r != none && !isGroup(n) {
@@ -266,9 +276,14 @@ func (s *scanner) judgeMember(n js.INode, of root, name string, known bool) {
 	case of == global && known && networks[name] && !isTypeof(parent):
 		s.useGlobal(name, n)
 	case r == none && (target || !s.stays(n, nothing)), of == prototype && target,
-		of == global && target && freeNames[name] != none:
+		of == global && target && isOfLanguage(name):
 		s.compute(n, plugin.Use, printCode(n))
 	}
+}
+
+// isOfLanguage reports whether a name of the global object is one that the scan takes for what the language has there.
+func isOfLanguage(name string) bool {
+	return freeNames[name] != none || globalFunctions[name] || slices.Contains([]string{"Object", "Reflect", "Symbol", "Error"}, name)
 }
 
 func nothing(string) bool { return false }
@@ -355,31 +370,52 @@ func (s *scanner) callOf(arg js.INode) *js.CallExpr {
 	return call
 }
 
-// isReadArgument reports whether an argument is given to a function of the language that changes nothing of it.
+// isReadArgument reports whether an argument is given to a function of the language that keeps and changes nothing of it.
 func (s *scanner) isReadArgument(arg *js.Arg, r root) bool {
 	call := s.callOf(arg)
 	if call == nil {
 		return false
 	}
-	dot, ok := withoutParens(call.X).(*js.DotExpr)
-	switch {
-	case s.isInterop(call.X):
+	if s.isInterop(call.X) {
 		return true // see rootOfCall
-	case !ok:
-		return false
-	case printCode(dot) == "Object.prototype.toString.call":
-		return true
-	case r == global && printCode(dot) == "Object.defineProperty":
-		_, unused := s.holder(call).(*js.ExprStmt)
-		return unused && &call.Args.List[0] == arg
-	case r == global: // the receiver of a function of the language
-		of, ok := withoutParens(dot.X).(*js.Var)
-		return ok && s.isFree(of) && &call.Args.List[0] == arg && slices.Contains([]string{"call", "apply", "bind"}, propertyName(dot.Y))
-	case r != prototype:
+	}
+	dot, ok := withoutParens(call.X).(*js.DotExpr)
+	if !ok {
 		return false
 	}
-	return &call.Args.List[0] != arg || slices.Contains([]string{"create", "getOwnPropertyNames", "getOwnPropertyDescriptor",
-		"keys", "ownKeys", "call", "apply", "bind"}, propertyName(dot.Y))
+	first, name := &call.Args.List[0] == arg, propertyName(dot.Y)
+	of, isName := withoutParens(dot.X).(*js.Var)
+	switch {
+	case first && printCode(dot) == "Object.prototype.toString.call":
+		base := baseOf(dot)
+		return base != nil && s.isFree(base)
+	case !isName || !s.isFree(of):
+		return false
+	case r == global && plainIdentifier(of.Data) == "Object" && name == "defineProperty":
+		_, unused := s.holder(call).(*js.ExprStmt)
+		return first && unused
+	case r == global: // the receiver of a function of the language
+		return first && globalFunctions[plainIdentifier(of.Data)] && slices.Contains([]string{"call", "apply", "bind"}, name)
+	case r != prototype || !slices.Contains([]string{"Object", "Reflect"}, plainIdentifier(of.Data)):
+		return false
+	case name == "setPrototypeOf":
+		return !first
+	}
+	return slices.Contains([]string{"create", "getOwnPropertyNames", "getOwnPropertyDescriptor", "keys", "ownKeys"}, name)
+}
+
+// baseOf returns the name that a chain of members begins with; nil if it is none.
+func baseOf(e js.INode) *js.Var {
+	for {
+		switch x := withoutParens(e).(type) {
+		case *js.DotExpr:
+			e = x.X
+		case *js.Var:
+			return x
+		default:
+			return nil
+		}
+	}
 }
 
 // judgeCall judges a call of a root.
