@@ -64,7 +64,6 @@ var plainDecoders = map[string]struct {
 		"a map, whose form is judged by exact names"},
 	"python.go in internal/tool":      {1, "what our own question to python prints"},
 	"resolve.go in plugin":            {1, "a map"},
-	"script.go in internal/plugins":   {1, "a map"},
 	"reverify.go in internal/operate": {1, "the registry's own database"},
 	"sidecar.go in internal/store":    {2, "the schema alone; encoded again and compared byte by byte"},
 	"state.go in internal/monitor": {4,

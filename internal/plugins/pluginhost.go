@@ -20,7 +20,6 @@ type Options struct {
 	Allowlist  string // file; "" is plugin.AllowlistFile, which may be missing
 	Registered string // file of what the plugin registered, or directory with one for each plugin; "" is none
 	CopyTo     string // directory for a private copy of an allowed plugin; "" is none
-	ScriptTo   string // new file for an allowed plugin as one script; "" is none
 }
 
 // pluginHost reads the files of o, and the trusted keys, into the host that plugins are checked for.

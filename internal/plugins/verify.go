@@ -23,9 +23,8 @@ import (
 )
 
 // Verify reads the plugin at path once and gathers all evidence. If the verdict allows the plugin, it writes
-// one script made of the bytes that it checked to ScriptTo, and these bytes to CopyTo; of an installed plugin its
-// external packages too, as far as its lock says what they are. The verdict holds what speaks against the plugin; an error means that it
-// cannot be read as a plugin.
+// the bytes that it checked to CopyTo; of an installed plugin its external packages too, as far as its lock says what
+// they are. The verdict holds what speaks against the plugin; an error means that it cannot be read as a plugin.
 func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
 	source, err := Read(ctx, path)
 	if err != nil {
@@ -51,20 +50,11 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	if err = errors.Join(err, failed); err != nil || !r.Verdict.Allowed() {
 		return r, err
 	}
-	if o.ScriptTo != "" { // before the copy, as it may fail for what the plugin is
-		if err := source.writeScript(r, o.ScriptTo); err != nil {
-			return r, err
-		}
-	}
 	if o.CopyTo == "" {
 		return r, nil
 	}
 	add := func(staging string) error { return modules.copyTo(ctx, staging) }
-	err = source.place(r, o.CopyTo, stagingPattern, nil, add)
-	if err != nil && o.ScriptTo != "" {
-		os.Remove(o.ScriptTo) // written by this call: both are there, or none
-	}
-	return r, err
+	return r, source.place(r, o.CopyTo, stagingPattern, nil, add)
 }
 
 // VerifyAll checks plugins, several at once, and returns the results in the order of paths. A directory

@@ -21,23 +21,19 @@ export interface Flags {
 }
 
 export interface Limits {
-  /** Largest heap of a plugin, in bytes (tiers 2 and 3). */
+  /** Largest heap of a plugin, in bytes (tier 3); default 256 MiB. */
   heapBytes: number;
-  /** Longest call of a tool, resource or prompt (tiers 2 and 3). */
+  /** Longest call of a tool, resource or prompt, and the processor's time for one (tier 3); default 30,000. Between calls a
+   * plugin may use as much, and from then on a tenth of the processor. */
   callMillis: number;
-  /** Longest start of a plugin. */
+  /** Longest start of a plugin; default 30,000. */
   startMillis: number;
-  /** Largest message (tiers 2 and 3). */
+  /** Largest message (tier 3); default 4 MiB. */
   messageBytes: number;
-  /** Most messages in a second (tiers 2 and 3). */
+  /** Most messages in a second (tier 3); default 1000. */
   messagesPerSecond: number;
-  /** Most calls that are not answered (tiers 2 and 3); default 100. */
-  pendingCalls?: number;
-  /** Most timers, and requests at once, of a plugin (tier 2); default 1000 and 20. */
-  timers?: number;
-  fetches?: number;
-  /** Largest body of an answer to a request (tier 2); default 8 MiB. */
-  fetchBytes?: number;
+  /** Most calls that are not answered (tier 3); default 100. */
+  pendingCalls: number;
 }
 
 /** A name, or an object with one. */
@@ -70,14 +66,16 @@ export interface Plugin {
   sdk?: string;
   /** External packages at their declared versions, by name. */
   externals: Map<string, string>;
-  /** What is wrong with optional external packages that are not among externals. */
-  externalProblems?: Map<string, { problem: string; absent: boolean }>;
-  /** The program hallmark. */
-  hallmark: string;
   limits: Limits;
   /** Directories beside its own that it may read with fsRead, and write with fsWrite (tier 3). */
   readable?: string[];
   writable?: string[];
+}
+
+/** What a host chooses a plugin's tier by. */
+export interface Choice extends Pick<Plugin, 'name' | 'version' | 'manifest' | 'rules'> {
+  /** A key that this machine trusts signed the whole manifest; or dist.hash, and there are no external packages. */
+  trusted: boolean;
 }
 
 export interface Tool {
@@ -103,13 +101,13 @@ export interface Prompt {
   arguments?: { name: string; description?: string; required?: boolean }[];
 }
 
-/** A registration as a plugin made it (tier 1). */
+/** A registration as a call of a server's method: the plugin's own in tier 1, one with plain JSON Schema in tier 3. */
 export interface Registration {
   kind: 'tool' | 'resource' | 'prompt';
   /** The method that was called: registerTool, tool, … */
   method: string;
   name: string;
-  /** The arguments of the call; functions among them run as the plugin's. */
+  /** The arguments of the call after the name; the last of them is the handler. */
   args: unknown[];
 }
 
@@ -117,15 +115,14 @@ export interface Session {
   tools: Tool[];
   resources: Resource[];
   prompts: Prompt[];
-  callTool(name: string, args?: unknown): Promise<any>;
-  readResource(uri: string): Promise<any>;
-  getPrompt(name: string, args?: unknown): Promise<any>;
+  callTool(name: string, args?: unknown, extra?: unknown): Promise<any>;
+  readResource(uri: string | URL, extra?: unknown): Promise<any>;
+  getPrompt(name: string, args?: unknown, extra?: unknown): Promise<any>;
+  /** Whether a template of a URI is for this one. */
+  matches(uri: string): Promise<boolean>;
   usage(): Promise<Record<string, number>> | Record<string, number>;
   close(): Promise<void> | void;
-  /** Whether a template of a URI is for this one; tier 1 only, as are templates. */
-  matches?(uri: string): boolean;
-  /** Tier 1 only. */
-  captured?: Registration[];
+  captured: Registration[];
 }
 
 export type Tier = 1 | 2 | 3;
@@ -141,8 +138,11 @@ export interface Options {
   allowlist?: string;
   /** Directory of @modelcontextprotocol/sdk; default: the one that the process's main script would get. */
   sdk?: string;
-  /** Default 1. */
-  tier?: Tier | ((plugin: Pick<Plugin, 'name' | 'version' | 'manifest' | 'rules'>) => Tier | Promise<Tier>);
+  /**
+   * Default: 1 for a plugin that a trusted key signed with all that runs and whose policy is not sandbox-required, 3 for any
+   * other. 2 is 3 with the objects of the language frozen.
+   */
+  tier?: Tier | ((plugin: Choice) => Tier | Promise<Tier>);
   limits?: Partial<Limits>;
   /** Directories that a plugin of tier 3 may read with fsRead, and write with fsWrite; default none. */
   readable?: string[];
@@ -168,6 +168,7 @@ export interface Loaded {
   version: string;
   /** The directory or zip that was given. */
   path: string;
+  /** The one that it runs in: 1 or 3. */
   tier: Tier;
   tools: string[];
   resources: string[];

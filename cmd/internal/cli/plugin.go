@@ -107,7 +107,6 @@ type pluginOutcome struct {
 	TreeHash  string         `json:"tree_hash,omitempty"`
 	SignedBy  string         `json:"signed_by,omitempty"`
 	Copy      string         `json:"copy,omitempty"`
-	Script    string         `json:"script,omitempty"`
 	Strict    bool           `json:"strict"`
 	Flags     plugin.Flags   `json:"flags"`
 	Issues    []plugin.Issue `json:"issues,omitempty"` // of the manifest
@@ -134,7 +133,7 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 			p.Further[f.Path] = f.Value
 		}
 		if err == nil && verdict.Allowed() {
-			p.Copy, p.Script = filepath.ToSlash(o.CopyTo), filepath.ToSlash(o.ScriptTo)
+			p.Copy = filepath.ToSlash(o.CopyTo)
 		}
 	}
 	var invalid *plugin.Invalid

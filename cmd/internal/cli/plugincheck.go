@@ -27,8 +27,7 @@ func pluginVerifyCommand(a *app.App) *cobra.Command {
 		Long: `Check, in this order: manifest, dist.hash, checksums, imports, external packages and
 allowlist, signatures, capabilities. Every byte is read once. With --copy-to a plugin
 that is allowed is written to a new directory from the bytes that were checked: load it
-from there, and no change of the original matters. With --script-to the same bytes are
-joined to one script, for hosts that run plugins where there is no loader of modules.`,
+from there, and no change of the original matters.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o, err := f.options(c)
@@ -45,8 +44,6 @@ joined to one script, for hosts that run plugins where there is no loader of mod
 	}
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&f.o.CopyTo, "copy-to", "", "new `directory` for a copy of what was checked")
-	c.Flags().StringVar(&f.o.ScriptTo, "script-to", "",
-		"new `file` for the plugin as one script, without import() (JSON: requires, code)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
 }

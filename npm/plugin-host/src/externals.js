@@ -1,5 +1,6 @@
 // Packages that a plugin does not bundle: the host's SDK, and external ones at their declared versions.
-import { readFile, realpath } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, realpath, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PolicyError, ValidationError } from './errors.js';
 import { visible } from './gate.js';
@@ -31,12 +32,12 @@ export async function findSDK(named) {
 }
 
 /**
- * findExternals returns where a plugin's external packages lie, what is wrong with optional ones, and a warning
- * where there is one. The private copy at root has node_modules where the plugin's lock says what lies
- * there; otherwise they come from node_modules beside the plugin, for which nobody vouches.
+ * findExternals returns the directories of a plugin's external packages, by name, and a warning where there is one. The
+ * private copy at root has node_modules where the plugin's lock says what is in there; otherwise they come from
+ * node_modules beside the plugin, for which nobody vouches. An optional package that is not there, or not at its declared version, is left out.
  */
 export async function findExternals(path, root, manifest, rules) {
-  const externals = new Map(), problems = new Map();
+  const externals = new Map();
   const copied = await realpath(join(root, 'node_modules')).catch(() => undefined);
   const modules = copied ?? join(path, 'node_modules');
   const install = `hallmark plugin install ${JSON.stringify(path)} --allow-runtime-deps`;
@@ -47,12 +48,25 @@ export async function findExternals(path, root, manifest, rules) {
       externals.set(name, join(await realpath(modules), ...name.split('/')));
       continue;
     }
+    if (optional) continue;
     const problem = visible(found === undefined ? `the external package ${name}@${version} is not installed: run '${install}'`
       : `the external package ${name}@${version} is declared, and ${found} is installed: run '${install}'`);
-    if (!optional) throw new PolicyError(problem, { plugin: manifest.name, hint: install });
-    problems.set(name, { problem, absent: found === undefined });
+    throw new PolicyError(problem, { plugin: manifest.name, hint: install });
   }
   const warning = copied === undefined && externals.size > 0
-    ? visible(`external packages are loaded from ${modules}, of which no lock says what lies there: run '${install}', and load what it installed`) : undefined;
-  return { externals, problems, warning };
+    ? visible(`external packages are loaded from ${modules}, of which no lock says what is in there: run '${install}', and load what it installed`) : undefined;
+  return { externals, warning };
+}
+
+/** linkPackages makes the SDK and external packages be found from the plugin's private copy, as Node looks for packages. */
+export async function linkPackages({ root, sdk, externals }) {
+  const packages = new Map(externals);
+  if (sdk) packages.set(sdkName, sdk);
+  for (const [name, dir] of packages) {
+    const at = join(root, 'node_modules', ...name.split('/'));
+    if (existsSync(at)) continue;
+    await mkdir(dirname(at), { recursive: true });
+    await symlink(dir, at, process.platform === 'win32' ? 'junction' : 'dir');
+  }
+  return [...packages.values()];
 }

@@ -71,8 +71,7 @@ function open(server, all, kind) {
         return await own();
       } catch (e) {
         for (const session of new Set([...mine.values()].map((o) => o.session))) {
-          const read = session.matches?.(uri) ? session.readResource(uri, extra) : undefined;
-          if (read !== undefined) return read;
+          if (await session.matches(uri)) return session.readResource(uri, extra);
         }
         throw e;
       }
@@ -85,7 +84,6 @@ async function offerBeside(server, session) {
   const wanted = [];
   for (const tool of session.tools) wanted.push(['tools', tool]);
   for (const r of session.resources) {
-    if (r.uri === undefined && session.matches === undefined) throw new OperationError(`resource ${r.name} has a template of a URI, which only tier 1 forwards`);
     wanted.push([r.uri === undefined ? 'resourceTemplates' : 'resources', r]);
   }
   for (const prompt of session.prompts) wanted.push(['prompts', prompt]);
@@ -111,16 +109,7 @@ function register(server, session) {
   const done = [];
   const removeAll = () => { for (const handle of done.splice(0).reverse()) handle?.remove?.(); };
   try {
-    if (session.captured !== undefined) {
-      for (const { method, name, args, enabled } of session.captured) if (enabled) done.push(call(server, method, name, args));
-      return removeAll;
-    }
-    for (const { name, ...config } of session.tools) done.push(call(server, 'registerTool', name, [config, (args) => session.callTool(name, args)]));
-    for (const { name, uri, ...config } of session.resources) {
-      if (uri === undefined) throw new OperationError(`resource ${name} has a template of a URI, which only tier 1 forwards`);
-      done.push(call(server, 'registerResource', name, [uri, config, (at) => session.readResource(String(at))]));
-    }
-    for (const { name, ...config } of session.prompts) done.push(call(server, 'registerPrompt', name, [config, (args) => session.getPrompt(name, args)]));
+    for (const { method, name, args } of session.captured) done.push(call(server, method, name, args));
     return removeAll;
   } catch (e) {
     removeAll();

@@ -63,7 +63,6 @@ function failed(answer) {
 /** Gate asks hallmark for one host: always with all of its flags. */
 export class Gate {
   constructor({ flags, strict = false, allowlist, env = process.env, hallmark = env.HALLMARK || 'hallmark' }) {
-    // A copy: plugins of tier 1 share process.env, and may set where programs are found.
     Object.assign(this, { hallmark, flags, strict, allowlist, env: { ...env } });
   }
 
@@ -92,13 +91,15 @@ export class Gate {
 
   /**
    * verify checks a plugin, and writes what was checked to copy. What it registers nobody knows yet: that is
-   * for reverify.
+   * for reverify. The answer says which trusted keys signed dist.hash, and which the whole manifest.
    */
   async verify(path, copy) {
     const before = { ...this.flags, STRICT_CAPABILITIES: false, STRICT_TOOLS: false };
     const answer = await this.#ask('verify', ['--copy-to', copy, ...this.#arguments(before)], [path]);
     if (answer.ok !== true) throw failed(answer);
-    return answer;
+    const signer = (scheme) => answer.findings.map((f) => f.evidence)
+      .find((e) => e.scheme === scheme && e.authority === 'machine' && e.outcome === 'match')?.actual;
+    return { ...answer, signedBy: signer('signature'), manifestSignedBy: signer('statement') };
   }
 
   /** reverify checks a private copy, which verify wrote, against the file of what the plugin registered. */
@@ -127,16 +128,4 @@ export class Gate {
     error.message = wrong.map((p) => `${visible(p.path ?? '')}: ${explain(p)}`).join('\n');
     throw error;
   }
-}
-
-const gates = new WeakMap();
-
-/** onReplace says how a host takes another gate. */
-export function onReplace(host, take) {
-  gates.set(host, take);
-}
-
-/** replaceGate puts another gate in place of a host's: for tests of what stands behind it. The package does not export it. */
-export function replaceGate(host, make) {
-  gates.get(host)(make);
 }

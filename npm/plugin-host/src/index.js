@@ -3,23 +3,32 @@
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { reconcile } from './capture.js';
 import { OperationError, PluginError, ValidationError } from './errors.js';
 import { findExternals, findSDK } from './externals.js';
 import { forward } from './forward.js';
-import { Gate, onReplace, readFlags } from './gate.js';
-import { runAsHost } from './guard.js';
+import { Gate, readFlags } from './gate.js';
+import { limitsOf } from './isolate/peer.js';
 import { rulesOf } from './rules.js';
+import { reconcile } from './session.js';
+import * as tier1 from './tier1.js';
+import * as tier3 from './tier3.js';
 
 export { IntegrityError, OperationError, PluginError, PolicyError, SignatureError, ValidationError } from './errors.js';
 export { rulesOf };
 
-const defaults = { heapBytes: 256 << 20, callMillis: 30_000, startMillis: 30_000, messageBytes: 4 << 20, messagesPerSecond: 1000 };
 const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn', 'readable', 'writable'];
 
-// flagsIn are the flags under which a plugin of a tier is checked: a sandbox is available where the plugin gets
-// one, and a native addon runs only where the process is the plugin's own.
-const flagsIn = (tier, flags) => ({ ...flags, SANDBOX_AVAILABLE: tier > 1, PLUGIN_ALLOW_NATIVE: flags.PLUGIN_ALLOW_NATIVE && tier === 3 });
+const tiers = { 1: tier1, 3: tier3 };
+
+// flagsIn are the flags under which a plugin of a tier is checked: a sandbox, and a process that a native addon may
+// have for itself, are what tier 3 gives.
+const flagsIn = (tier, flags) => ({ ...flags, SANDBOX_AVAILABLE: tier === 3, PLUGIN_ALLOW_NATIVE: flags.PLUGIN_ALLOW_NATIVE && tier === 3 });
+
+// byTrust is the tier of a plugin where its host says nothing: the host's own process is for those that a trusted key
+// signed, with all that runs.
+const byTrust = ({ manifest, trusted }) => (trusted && manifest.dependenciesPolicy !== 'sandbox-required' ? 1 : 3);
+
+const isTier = (tier) => [1, 2, 3].includes(tier);
 
 export class PluginHost {
   #gate;
@@ -36,16 +45,12 @@ export class PluginHost {
     for (const name of Object.keys(options)) {
       if (!known.includes(name)) throw new ValidationError(`unknown option ${name}; known are ${known.join(', ')}`);
     }
-    const { hallmark, strict, allowlist, env, tier = 1 } = options;
-    if (typeof tier !== 'function' && ![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
-    this.#options = { warn: (message) => process.emitWarning(message), ...options, tier, limits: { ...defaults, ...options.limits } };
+    const { hallmark, strict, allowlist, env, tier = byTrust } = options;
+    if (typeof tier !== 'function' && !isTier(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
+    this.#options = { warn: (message) => process.emitWarning(message), ...options, tier, limits: limitsOf(options.limits) };
     const flags = readFlags(options.flags, env);
     this.#gate = new Gate({ hallmark, strict, allowlist, env, flags });
-    for (const t of [1, 2, 3]) this.#gates.set(t, new Gate({ hallmark, strict, allowlist, env, flags: flagsIn(t, flags) }));
-    onReplace(this, (gate) => {
-      this.#gate = gate(this.#gate);
-      for (const t of [1, 2, 3]) this.#gates.set(t, this.#gate);
-    });
+    for (const t of [1, 3]) this.#gates.set(t, new Gate({ hallmark, strict, allowlist, env, flags: flagsIn(t, flags) }));
   }
 
   /** load checks plugins, loads them in the order of their dependencies, and registers what they offer with server. */
@@ -98,23 +103,28 @@ export class PluginHost {
   }
 
   // verify checks a plugin under the flags of its tier. Where a function chooses the tier it is asked with what
-  // was checked for the widest, and the plugin is checked again for another.
+  // was checked for tier 3, and the plugin is checked again for tier 1.
   async #verify(path) {
-    const { tier: choice } = this.#options;
+    const { tier: choice, warn } = this.#options;
     const check = async (tier) => {
       const root = join(this.#room, String(this.#rooms++));
-      const { name, version, entry } = await this.#gates.get(tier).verify(path, root);
-      return { path, name, version, entry, root, tier, manifest: JSON.parse(await readFile(join(root, 'mcp-plugin.json'), 'utf8')) };
+      const answer = await this.#gates.get(tier).verify(path, root);
+      return { ...answer, path, root, tier, manifest: JSON.parse(await readFile(join(root, 'mcp-plugin.json'), 'utf8')) };
     };
-    if (typeof choice !== 'function') return check(choice);
-    const widest = await check(3);
-    const { name, version, manifest } = widest;
-    const tier = await choice({ name, version, manifest, rules: rulesOf(manifest, this.#gates.get(3).flags) });
-    if (![1, 2, 3].includes(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`, { plugin: name });
-    if (tier === 3) return widest;
-    const again = await check(tier);
-    if (JSON.stringify(again.manifest) !== JSON.stringify(manifest)) throw new OperationError('its manifest changed while it was checked', { plugin: name });
-    return again;
+    let checked = await check(choice === 1 ? 1 : 3);
+    const { name, version, manifest } = checked;
+    const rules = rulesOf(manifest, this.#gates.get(3).flags);
+    // A signature of dist.hash alone says nothing of external packages.
+    const trusted = checked.manifestSignedBy !== undefined || (checked.signedBy !== undefined && rules.packages.length === 0);
+    const tier = typeof choice === 'function' ? await choice({ name, version, manifest, rules, trusted }) : choice;
+    if (!isTier(tier)) throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`, { plugin: name });
+    if (tier < checked.tier && tier === 1) {
+      checked = await check(1);
+      if (JSON.stringify(checked.manifest) !== JSON.stringify(manifest)) throw new OperationError('its manifest changed while it was checked', { plugin: name });
+    }
+    if (tier === 2) warn(`plugin ${name}: tier 2 was asked for, and is tier 3 with the objects of the language frozen`);
+    const { root, entry } = checked;
+    return { path, name, version, entry, root, manifest, tier: checked.tier, frozen: tier === 2 };
   }
 
   // order brings plugins into the order of their dependencies. Those that lack one are skipped.
@@ -153,7 +163,7 @@ export class PluginHost {
     try {
       const plugin = await this.#prepare(one, summary);
       const { tier } = one;
-      session = await (await this.#tier(tier)).open(plugin);
+      session = await tiers[tier].open(plugin);
       await this.#reconcile(plugin, session, tier);
       const offer = server === undefined ? undefined : await forward(server, session);
       this.#plugins.set(name, { ...one, session, offer });
@@ -166,27 +176,17 @@ export class PluginHost {
     }
   }
 
-  async #tier(tier) {
-    switch (tier) {
-      case 1: return import('./tier1.js');
-      case 2: return import('./tier2.js');
-      case 3: return import('./tier3.js');
-    }
-    throw new ValidationError(`tier is ${tier}, and not 1, 2 or 3`);
-  }
-
   // prepare is all that a tier needs to know of a plugin.
-  async #prepare({ name, version, root, entry, manifest, path, tier }, summary) {
+  async #prepare({ name, version, root, entry, manifest, path, tier, frozen }, summary) {
     const rules = rulesOf(manifest, this.#gates.get(tier).flags);
-    const { externals, problems, warning } = await findExternals(resolve(path), root, manifest, rules);
+    const { externals, warning } = await findExternals(resolve(path), root, manifest, rules);
     if (warning !== undefined) {
       summary.warnings.push({ name, path, message: warning });
       this.#options.warn(`plugin ${name}: ${warning}`);
     }
     return {
-      name, version, root, entry, manifest, rules, externals, externalProblems: problems,
-      sdk: await findSDK(this.#options.sdk), hallmark: this.#gate.hallmark, limits: this.#options.limits,
-      env: this.#options.env, warn: this.#options.warn, readable: this.#options.readable, writable: this.#options.writable,
+      name, version, root, entry, manifest, rules, externals, frozen, sdk: await findSDK(this.#options.sdk),
+      limits: this.#options.limits, warn: this.#options.warn, readable: this.#options.readable, writable: this.#options.writable,
     };
   }
 
@@ -227,11 +227,6 @@ export class PluginHost {
   /** session returns the session of a loaded plugin. */
   session(name) {
     return this.#plugins.get(name)?.session;
-  }
-
-  /** asHost runs a function as the host, also where a plugin called it. */
-  asHost(run) {
-    return runAsHost(run);
   }
 
   /** close ends all plugins and removes their private copies. */

@@ -1,5 +1,4 @@
-// What a plugin may reach. Hallmark decides whether a plugin is loaded; here stands what it
-// may do once it is.
+// What a plugin may reach. Hallmark decides whether a plugin is loaded; this is what it may do once it is.
 
 /** sdkName is the package that every host provides. */
 export const sdkName = '@modelcontextprotocol/sdk';
@@ -22,8 +21,7 @@ export function rulesOf(manifest, flags = {}) {
   };
 }
 
-// needs maps modules of Node to the permission that they need. What is not named here needs
-// none; functions that need one although their module does not are listed in guard.js.
+// needs maps modules of Node to the permission that they need.
 const needs = {
   __proto__: null,
   net: 'network', tls: 'network', http: 'network', https: 'network', http2: 'network', dns: 'network',
@@ -35,7 +33,7 @@ const needs = {
   inspector: 'exec',
 };
 
-// free are the modules that need nothing. A module that stands in neither list is one of a
+// free are the modules that need nothing. A module in neither list is one of a
 // Node that is newer than this package: it is refused, as nobody has said what it reaches.
 const free = new Set([
   'assert', 'async_hooks', 'buffer', 'console', 'constants', 'crypto', 'diagnostics_channel', 'domain', 'events',
@@ -43,36 +41,15 @@ const free = new Set([
   'string_decoder', 'sys', 'timers', 'tty', 'url', 'util', 'vm', 'zlib', '_stream_duplex',
   '_stream_passthrough', '_stream_readable', '_stream_transform', '_stream_wrap', '_stream_writable',
 ]);
-const hasFree = Set.prototype.has.bind(free);
 
-/** may reports whether rules give a permission; 'files' is any of the two. */
-export function may(rules, need) {
-  switch (need) {
-    case 'network': return rules.network;
-    case 'fsRead': return rules.fsRead;
-    case 'fsWrite': return rules.fsWrite;
-    case 'files': return rules.fsRead || rules.fsWrite;
-    case 'exec': return rules.exec;
-    case 'native': return rules.native;
-  }
-  return need === '';
-}
+// given reports whether rules give a permission; files is any of the two.
+const given = (rules, need) => (need === 'files' ? rules.fsRead || rules.fsWrite : rules[need]);
 
-/** nameOf says what to write into a manifest for a permission. */
-export function nameOf(need) {
-  return need === 'files' ? 'permissions.fsRead or permissions.fsWrite' : `permissions.${need}`;
-}
-
-/**
- * refuseModule says why rules forbid a module of Node, named without 'node:', or ''.
- * It runs in the plugin's realm: it uses no method that a plugin could replace.
- */
+/** refuseModule says why rules forbid a module of Node, named without 'node:', or ''. */
 export function refuseModule(rules, name) {
-  let module = '';
-  for (let i = 0; i < name.length && name[i] !== '/'; i++) module += name[i];
+  const [module] = name.split('/');
   const need = needs[module];
-  if (need === undefined) {
-    return hasFree(module) ? '' : `node:${module} is not known to this host`;
-  }
-  return may(rules, need) ? '' : `node:${module} needs a permission that the manifest does not declare: ${nameOf(need)}`;
+  if (need === undefined) return free.has(module) ? '' : `node:${module} is not known to this host`;
+  if (given(rules, need)) return '';
+  return `node:${module} needs a permission that the manifest does not declare: ${need === 'files' ? 'permissions.fsRead or permissions.fsWrite' : `permissions.${need}`}`;
 }

@@ -1,72 +1,54 @@
-// What a plugin of tier 1 offers, as MCP lists it, and calls of it.
-import { OperationError, ValidationError } from './errors.js';
-import { argumentsOf, parse, schemaOf } from './schema.js';
+// What a host calls of a plugin that registered, in whichever tier it runs.
+import { OperationError } from './errors.js';
+import { quote } from './isolate/hostile.js';
 
-const isSchema = (x) => x !== null && typeof x === 'object' && ('_def' in x || '_zod' in x);
-const isShape = (x) => x !== null && typeof x === 'object' && (Object.keys(x).length === 0 || Object.values(x).some(isSchema));
-
-// describe brings the older and the newer way of registering to one form.
-function describe({ kind, method, name, args }) {
-  const handler = args[args.length - 1];
-  if (typeof handler !== 'function') throw new ValidationError(`${kind} ${name} was registered without a function`);
-  if (kind === 'resource') {
-    const config = args.length > 2 ? args[1] : {};
-    return { name, config, handler, at: args[0] };
-  }
-  if (method.startsWith('register')) return { name, config: args[0] ?? {}, handler };
-  const rest = args.slice(0, -1);
-  const config = {};
-  if (typeof rest[0] === 'string') config.description = rest.shift();
-  if (kind === 'prompt') {
-    if (rest.length > 0) config.argsSchema = rest.shift();
-  } else {
-    if (rest.length > 0 && (isSchema(rest[0]) || isShape(rest[0]))) config.inputSchema = rest.shift();
-    if (rest.length > 0) config.annotations = rest.shift();
-  }
-  return { name, config, handler };
-}
-
-const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
-
-/** sessionOf gives what was registered as lists, with the calls. Reading the plugin's values is done by wrap. */
-export function sessionOf(registrations, sdk, wrap) {
-  const of = (kind) => registrations.filter((r) => r.kind === kind && r.enabled).map(wrap(describe));
-  const tools = of('tool'), resources = of('resource'), prompts = of('prompt');
-  const find = (list, name, kind) => list.find((r) => r.name === name) ?? fail(`no ${kind} ${name}`);
-  return {
-    tools: tools.map(wrap(({ name, config }) => plain({
-      name, title: config.title, description: config.description, inputSchema: schemaOf(config.inputSchema, sdk), annotations: config.annotations,
-      ...(config.outputSchema && { outputSchema: schemaOf(config.outputSchema, sdk) }), _meta: config._meta, icons: config.icons,
-    }))),
-    resources: resources.map(wrap(({ name, config, at }) => plain({
-      name, ...(typeof at === 'string' ? { uri: at } : { uriTemplate: String(at?.uriTemplate) }),
-      title: config.title, description: config.description, mimeType: config.mimeType,
-    }))),
-    prompts: prompts.map(wrap(({ name, config }) => plain({
-      name, title: config.title, description: config.description, arguments: argumentsOf(config.argsSchema),
-    }))),
-    async callTool(name, args = {}, extra = {}) {
-      const { config, handler } = find(tools, name, 'tool');
-      return config.inputSchema === undefined ? handler(extra) : handler(await wrap(parse)(config.inputSchema, args), extra);
-    },
-    /** matches reports whether a template is for a URI. */
-    matches: (uri) => resources.some(({ at }) => typeof at !== 'string' && wrap(() => at?.uriTemplate?.match?.(uri))()),
-    async readResource(uri, extra = {}) {
-      const fixed = resources.find((r) => r.at === uri);
-      if (fixed) return fixed.handler(new URL(uri), extra);
-      for (const { at, handler } of resources) {
-        const variables = typeof at === 'string' ? null : wrap(() => at?.uriTemplate?.match?.(uri))();
-        if (variables) return handler(new URL(uri), variables, extra);
-      }
-      return fail(`no resource ${uri}`);
-    },
-    async getPrompt(name, args = {}, extra = {}) {
-      const { config, handler } = find(prompts, name, 'prompt');
-      return config.argsSchema === undefined ? handler(extra) : handler(await wrap(parse)(config.argsSchema, args), extra);
-    },
+/**
+ * sessionOf makes a session of what a plugin registered. ask calls one of its handlers: (kind, params, extra) → what the
+ * handler gave, where kind is tool, resource, prompt or matches.
+ */
+export function sessionOf(name, { tools, resources, prompts }, ask, more) {
+  const demand = (list, member, what) => {
+    if (!list.some((x) => x.name === member)) throw new OperationError(`plugin ${name} has no ${what} ${quote(member, 100)}`, { plugin: name });
   };
+  const session = {
+    tools, resources, prompts,
+    callTool: async (tool, args = {}, extra) => { demand(tools, tool, 'tool'); return ask('tool', { name: tool, args }, extra); },
+    readResource: async (uri, extra) => ask('resource', { uri: String(uri) }, extra),
+    getPrompt: async (prompt, args = {}, extra) => { demand(prompts, prompt, 'prompt'); return ask('prompt', { name: prompt, args }, extra); },
+    matches: async (uri) => resources.some((r) => r.uriTemplate !== undefined) && await ask('matches', { uri: String(uri) }) === true,
+    ...more,
+  };
+  session.captured ??= capturedOf(session);
+  return session;
 }
 
-function fail(why) {
-  throw new OperationError(why);
+// capturedOf lists what a plugin elsewhere registered as calls of a server's methods.
+function capturedOf(session) {
+  const all = [];
+  for (const { name, ...config } of session.tools) {
+    all.push({ kind: 'tool', method: 'registerTool', name, args: [config, (args, extra) => session.callTool(name, args, extra)] });
+  }
+  for (const { name, uri, uriTemplate, ...config } of session.resources) {
+    all.push({ kind: 'resource', method: 'registerResource', name, args: [uri ?? uriTemplate, config, (at, extra) => session.readResource(at, extra)] });
+  }
+  for (const { name, ...config } of session.prompts) {
+    all.push({ kind: 'prompt', method: 'registerPrompt', name, args: [config, (args, extra) => session.getPrompt(name, args, extra)] });
+  }
+  return all;
+}
+
+/** reconcile compares what a manifest declares with what was registered, and says what differs. */
+export function reconcile(manifest, session) {
+  const differences = [];
+  for (const [member, kind] of [['tools', 'tool'], ['resources', 'resource'], ['prompts', 'prompt']]) {
+    const declared = (manifest.capabilities?.[member] ?? []).map((c) => (typeof c === 'string' ? c : c?.name));
+    const registered = session[member].map((r) => r.name);
+    for (const name of declared) {
+      if (!registered.includes(name)) differences.push(`${kind} ${name} is declared, and was not registered`);
+    }
+    for (const name of registered) {
+      if (!declared.includes(name)) differences.push(`${kind} ${name} was registered, and is not declared`);
+    }
+  }
+  return differences;
 }

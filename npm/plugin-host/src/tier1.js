@@ -1,66 +1,57 @@
-// Tier 1: a plugin in the host's own process, kept to its rules.
+// Tier 1: a plugin in the host's own process. What it imports is held to its manifest; what was loaded can do what
+// the host can.
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { capture } from './capture.js';
 import { OperationError, PluginError, PolicyError, ValidationError } from './errors.js';
-import { install as guardFunctions } from './functions.js';
-import { add, runAs } from './guard.js';
-import { admit, install as guardLoading } from './loading.js';
+import { linkPackages } from './externals.js';
+import { registered } from './isolate/hostile.js';
+import { limitsOf } from './isolate/peer.js';
+import runtimes from './isolate/runtime.cjs';
+import { judgeImports } from './loading.js';
 import { sessionOf } from './session.js';
 
-// subjectOf is what the guard judges a plugin by; see judge.js.
+// subjectOf is what imports are judged by; see judge.js.
 function subjectOf(plugin) {
-  const externals = { __proto__: null };
+  const declared = [];
   let modules = '';
   for (const [name, dir] of plugin.externals) {
-    externals[name] = { dir: dir + sep };
+    declared.push(dir + sep);
     modules = dir.slice(0, dir.length - name.length);
   }
-  for (const [name, problem] of plugin.externalProblems ?? []) externals[name] = problem;
-  return { name: plugin.name, root: plugin.root + sep, modules, sdk: plugin.sdk ? plugin.sdk + sep : '', externals, rules: plugin.rules };
+  return { name: plugin.name, root: plugin.root + sep, modules, declared, sdk: plugin.sdk ? plugin.sdk + sep : '', rules: plugin.rules };
 }
 
 /** open loads a plugin and has it register what it offers. */
 export async function open(plugin) {
-  guardLoading();
-  await guardFunctions();
-  const subject = subjectOf(plugin);
-  add(subject);
-  await admit(subject);
-  const inPlugin = (f) => (...args) => runAs(subject, f, undefined, args);
-  const close = async () => {
-    subject.rules = { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: [] };
-    await admit(subject);
-  };
-  const captured = capture(inPlugin);
+  await linkPackages(plugin);
+  await judgeImports(subjectOf(plugin));
+  const runtime = runtimes.makeRuntime();
+  const call = (...request) => runtime.call(...request).catch((e) => { throw typed(plugin, e); });
+  const load = () => import(pathToFileURL(join(plugin.root, plugin.entry)).href);
   try {
-    const result = await within(plugin, inPlugin(async () => {
-      const loaded = await import(pathToFileURL(join(plugin.root, plugin.entry)).href);
-      const createPlugin = loaded.createPlugin ?? loaded.default?.createPlugin;
-      if (typeof createPlugin !== 'function') throw new ValidationError(`${plugin.entry} exports no function createPlugin`);
-      return createPlugin(captured.server);
-    }));
-    captured.end();
-    return { ...sessionOf(captured.registrations, plugin.sdk, inPlugin), captured: captured.registrations, result, usage: () => ({ heapBytes: process.memoryUsage().heapUsed }), close };
+    const list = await within(limitsOf(plugin.limits).startMillis, runtime.start(load));
+    return sessionOf(plugin.name, registered(JSON.parse(JSON.stringify(list))), call, {
+      captured: runtime.registrations(), usage: () => ({ heapBytes: process.memoryUsage().heapUsed }), close: () => {},
+    });
   } catch (e) {
-    captured.end();
-    await close();
     throw typed(plugin, e);
   }
 }
 
-// within rejects if a plugin does not start in time. Tier 1 cannot end what it does then.
-async function within(plugin, start) {
+// within rejects if a plugin does not start in time. Nothing can end what it does then.
+async function within(millis, started) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new OperationError(`it did not start within ${plugin.limits.startMillis} ms`)), plugin.limits.startMillis);
+    timer = setTimeout(() => reject(new OperationError(`it did not start within ${millis} ms`)), millis);
   });
   try {
-    return await Promise.race([start(), late]);
+    return await Promise.race([started, late]);
   } finally {
     clearTimeout(timer);
   }
 }
+
+const kinds = { policyError: PolicyError, validationError: ValidationError };
 
 function typed(plugin, e) {
   if (e instanceof PluginError) {
@@ -68,6 +59,5 @@ function typed(plugin, e) {
     return e;
   }
   const message = typeof e?.message === 'string' ? e.message : String(e);
-  const type = e?.name === 'policyError' ? PolicyError : OperationError;
-  return new type(message, { plugin: plugin.name, cause: e });
+  return new (kinds[e?.name] ?? OperationError)(message, { plugin: plugin.name, cause: e });
 }

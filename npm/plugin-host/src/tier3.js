@@ -3,15 +3,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir, symlink } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationError, PolicyError } from './errors.js';
+import { linkPackages } from './externals.js';
 import { quote } from './isolate/hostile.js';
 import { limitsOf, Peer } from './isolate/peer.js';
 import { Family, killGroup, usageOf } from './isolate/processes.js';
-import { refuseModule, sdkName } from './rules.js';
+import { refuseModule } from './rules.js';
+import { sessionOf } from './session.js';
 
 const isolate = fileURLToPath(new URL('./isolate/', import.meta.url));
 
@@ -30,26 +31,6 @@ function modulesRoot(dir) {
   return at > 0 ? parts.slice(0, at + 1).join(sep) : dir;
 }
 
-/** link makes the SDK and external packages be found from the plugin's private copy. */
-async function link(plugin) {
-  const packages = new Map();
-  for (const name of plugin.rules.packages) {
-    const dir = plugin.externals?.get(name);
-    if (dir) packages.set(name, dir);
-  }
-  if (plugin.sdk) packages.set(sdkName, plugin.sdk);
-  const readable = [];
-  for (const [name, dir] of packages) {
-    const at = join(plugin.root, 'node_modules', ...name.split('/'));
-    if (!existsSync(at)) {
-      await mkdir(dirname(at), { recursive: true });
-      await symlink(dir, at, process.platform === 'win32' ? 'junction' : 'dir');
-    }
-    readable.push(dir, modulesRoot(realpathSync(dir)));
-  }
-  return readable;
-}
-
 function nodeArguments(plugin, limits, readable, flag) {
   const { rules } = plugin;
   const args = [flag];
@@ -63,16 +44,13 @@ function nodeArguments(plugin, limits, readable, flag) {
   if (rules.network && hasFlag('--allow-net')) args.push('--allow-net');
   if (rules.native) args.push(...(hasFlag('--allow-addons') ? ['--allow-addons'] : []));
   else args.push('--no-addons');
+  if (plugin.frozen) args.push('--frozen-intrinsics');
   if (hasFlag('--disable-sigusr1')) args.push('--disable-sigusr1');
   args.push('--no-warnings', `--max-old-space-size=${Math.max(32, Math.ceil(limits.heapBytes / (1 << 20)))}`, '--no-global-search-paths', join(isolate, 'child.cjs'));
   const refused = [];
-  for (const name of builtinModules) {
+  for (const name of [...builtinModules, 'node:test', 'node:quic', 'node:ffi']) {
     if (name === 'fs' || name.startsWith('fs/')) continue; // the permission model's
-    const need = refuseModule(rules, name);
-    if (need && !need.includes('not known')) refused.push([name, need]);
-  }
-  for (const name of ['node:test', 'node:quic', 'node:ffi']) {
-    const need = refuseModule(rules, name.slice(5));
+    const need = refuseModule(rules, name.replace(/^node:/, ''));
     if (need && !need.includes('not known')) refused.push([name, need]);
   }
   // What opens files that the permission model does not ask about. Who may start programs needs none of these.
@@ -124,7 +102,8 @@ export async function open(plugin) {
   if (plugin.rules.native && !hasFlag('--allow-addons')) {
     throw new PolicyError(`tier 3 can give native addons from Node 20.12, and this is ${process.version}`, { plugin: plugin.name });
   }
-  const readable = await link(plugin);
+  const packages = await linkPackages(plugin);
+  const readable = packages.flatMap((dir) => [dir, modulesRoot(realpathSync(dir))]);
   const mark = `HALLMARK_PLUGIN=${randomUUID()}`;
   const [program, args] = lead(nodeArguments(plugin, limits, readable, flag));
   const child = spawn(program, args, {
@@ -181,24 +160,35 @@ export async function open(plugin) {
   child.unref();
   channel.unref?.();
 
-  // Samples: memory always, the processor's time of calls, and the processes that it started.
+  // Samples: memory always, and the processor's time: of a call, and of what nobody called, which may have a tenth of it.
   let used = { rssBytes: 0, cpuMillis: 0 };
   let begin = 0;
-  let answered = 0;
+  let idle = limits.callMillis;
+  let [answered, asked] = [0, 0];
   let ticks = 0;
   const most = limits.heapBytes + (160 << 20); // Node itself, and the young generation
   watch = setInterval(async () => {
     if (++ticks % 10 === 0) refill();
-    if (peer.pending === 0 && ticks % 10 !== 0) { begin = used.cpuMillis; return; }
+    if (peer.pending === 0 && ticks % 10 !== 0) { begin = undefined; return; }
     const now = plugin.rules.exec && process.platform === 'linux' ? family.sample() : await usageOf(pid);
     if (!now || peer.ended) return;
+    const spent = now.cpuMillis - used.cpuMillis;
     used = now;
     if (now.rssBytes > most) return void peer.end('heap', PolicyError);
-    if (peer.pending === 0 || peer.answered !== answered) [begin, answered] = [now.cpuMillis, peer.answered];
-    else if (now.cpuMillis - begin > Math.max(limits.callMillis, limits.startMillis * (answered === 0))) peer.end('cpu', PolicyError);
+    if (peer.pending > 0) {
+      if (begin === undefined || peer.answered !== answered) [begin, answered] = [now.cpuMillis, peer.answered];
+      else if (now.cpuMillis - begin > Math.max(limits.callMillis, limits.startMillis * (answered === 0))) peer.end('cpu', PolicyError);
+    } else {
+      if (peer.asked === asked) idle = Math.min(limits.callMillis, idle + 100) - spent;
+      if (idle < 0) peer.end('idle', PolicyError);
+    }
+    asked = peer.pending > 0 ? -1 : peer.asked;
   }, 100);
   watch.unref();
 
-  await peer.start();
-  return peer.session(async () => ({ ...used, ...(await usageOf(pid)), pendingCalls: peer.pending }));
+  const list = await peer.start();
+  return sessionOf(plugin.name, list, (kind, params) => peer.ask(kind, params), {
+    usage: async () => ({ ...used, ...(await usageOf(pid)), pendingCalls: peer.pending }),
+    close: async () => { await peer.end('the host closed it'); },
+  });
 }

@@ -24,20 +24,20 @@ async function outcome(loadPlugin, path) {
   try {
     const { captured } = await loadPlugin(path, server);
     const answers = [];
-    for (const [name, config, handler] of offered) answers.push([name, config, await handler({})]);
+    for (const [name, { title }, handler] of offered) answers.push([name, title, (await handler({})).content[0].text]);
     return { captured: captured.map((c) => [c.method, c.name]), answers };
   } catch (e) {
     return { error: e.name };
   }
 }
 
-const code = (body) => `exports.createPlugin = async (s) => { s.registerTool('t', { title: 'T' }, async () => ${body}) }`;
+const code = (body) => `exports.createPlugin = async (s) => { s.registerTool('t', { title: 'T' }, async () => ({ content: [{ type: 'text', text: String(${body}) }] })) }`;
 
 test('a plugin loads equally, and one that was tampered with in neither', async (t) => {
   const { dir, before, after } = await loaders(t);
   const capabilities = { tools: ['t'] };
   const good = plugin(dir, 'good', { 'index.js': code('require("./b.js")'), 'b.js': 'module.exports = 1' }, { capabilities });
-  const loaded = { captured: [['registerTool', 't']], answers: [['t', { title: 'T' }, 1]] };
+  const loaded = { captured: [['registerTool', 't']], answers: [['t', 'T', '1']] };
   assert.deepEqual(await outcome(before, good), loaded);
   assert.deepEqual(await outcome(after, good), loaded);
 
@@ -49,9 +49,10 @@ test('a plugin loads equally, and one that was tampered with in neither', async 
 
 test('what its own steps let through is refused', async (t) => {
   const { dir, before, after } = await loaders(t);
+  write(dir, { secret: 'the secret' });
   const rows = {
     'a module by its full name': () => plugin(dir, 'full', { 'index.js': code('typeof require("node:fs")') }),
-    'a module by a computed name': () => plugin(dir, 'computed', { 'index.js': code('typeof require(["f", "s"].join(""))') }),
+    'a module by a computed name': () => plugin(dir, 'computed', { 'index.js': code(`require(["f", "s"].join("")).readFileSync(${JSON.stringify(join(dir, 'secret'))})`) }),
     'code beside dist/': () => {
       const p = plugin(dir, 'beside', { 'index.js': code('require("../more.js")') });
       write(p, { 'more.js': 'module.exports = 1' });
@@ -68,6 +69,7 @@ test('what its own steps let through is refused', async (t) => {
     const was = await outcome(before, path);
     const is = await outcome(after, path);
     assert.equal(was.error, undefined, name);
-    assert.ok(['integrityError', 'policyError'].includes(is.error), `${name}: ${JSON.stringify(is)}`);
+    // A computed name is a warning only: nobody signed the plugin, so that it runs in a process that cannot read the file.
+    assert.equal(is.error, name === 'code beside dist/' || name.startsWith('names') ? 'integrityError' : name.includes('computed') ? 'operationError' : 'policyError', name);
   }
 });

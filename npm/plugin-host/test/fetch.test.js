@@ -1,4 +1,4 @@
-// Requests of sandboxed plugins, beside a plugin of tier 1, whose guard asks whose each request is.
+// Requests of plugins in tier 3.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ async function load(t, dir, tier) {
   return { session: host.session(loaded[0].name) };
 }
 
-test('tier 2 fetches for a plugin with permissions.network, and for no other', async (t) => {
+test('tier 3 fetches for a plugin with permissions.network, and for no other', async (t) => {
   const server = createServer((q, r) => {
     let body = '';
     q.on('data', (d) => { body += d; });
@@ -23,23 +23,13 @@ test('tier 2 fetches for a plugin with permissions.network, and for no other', a
   t.after(() => server.close());
   const url = `http://127.0.0.1:${server.address().port}/`;
   const parent = room(t);
-  const beside = plugin(parent, 'beside', { 'index.js': 'exports.createPlugin = (s) => { s.tool("t", () => ({ content: [] })); };' }, { capabilities: { tools: ['t'] } });
-  await load(t, beside, 1);
   const code = `exports.createPlugin = (server) => { server.tool('get', { type: 'object' }, async ({ url }) => {
     const r = await fetch(url, { method: 'POST', body: 'a body', headers: { 'x-a': 'b' } }); const j = await r.json();
     return { content: [{ type: 'text', text: [r.status, r.ok, r.headers.get('x-own'), j.method, j.body, j.h].join(' ') }] }; }); };`;
-  const allowed = plugin(parent, 'fetches', { 'index.js': code }, { permissions: { network: true } });
-  for (const tier of [2, 3]) {
-    const { session } = await load(t, allowed, tier);
-    assert.equal((await session.callTool('get', { url })).content[0].text, '200 true yes POST a body b');
-  }
-  const { session } = await load(t, allowed, 2);
-  await assert.rejects(session.callTool('get', { url: 'file:///etc/hostname' }), /fetch of file:/);
-  const refused = plugin(parent, 'fetches-not', { 'index.js': code });
-  for (const tier of [2, 3]) {
-    const { session } = await load(t, refused, tier);
-    await assert.rejects(session.callTool('get', { url }), /fetch/);
-  }
+  const allowed = await load(t, plugin(parent, 'fetches', { 'index.js': code }, { permissions: { network: true } }), 3);
+  assert.equal((await allowed.session.callTool('get', { url })).content[0].text, '200 true yes POST a body b');
+  const refused = await load(t, plugin(parent, 'fetches-not', { 'index.js': code }), 3);
+  await assert.rejects(refused.session.callTool('get', { url }), /fetch/);
 });
 
 test('tier 3 gives a plugin with permissions.network the modules of Node for it', async (t) => {

@@ -27,7 +27,7 @@ function server(refuse = () => false) {
 
 function host(t, options = {}) {
   const warnings = [];
-  const h = new PluginHost({ warn: (w) => warnings.push(w), ...options });
+  const h = new PluginHost({ tier: 1, warn: (w) => warnings.push(w), ...options });
   t.after(() => h.close());
   return Object.assign(h, { warnings });
 }
@@ -122,6 +122,7 @@ test('options and flags that are not known are refused', () => {
   assert.throws(() => new PluginHost({ flags: { STRICT: true } }), /unknown flag STRICT/);
   assert.throws(() => new PluginHost({ env: { STRICT_TOOLS: 'maybe' } }), /neither true/);
   assert.throws(() => new PluginHost({ tier: 4 }), /tier is 4/);
+  assert.throws(() => new PluginHost({ limits: { heapBytes: 0 } }), /heapBytes is no positive number/);
 });
 
 test('declared and registered capabilities: a warning, or an error before anything is offered', async (t) => {
@@ -216,5 +217,5 @@ test('a session calls what was registered, in either way of registering', async 
   assert.equal(s.tools[0].description, 'the old way');
   assert.deepEqual(await s.readResource('note://one'), { contents: [{ uri: 'note://one', text: 'n' }] });
   assert.deepEqual(await s.getPrompt('ask'), { messages: [] });
-  await assert.rejects(s.callTool('none'), /no tool none/);
+  await assert.rejects(s.callTool('none'), /has no tool "none"/);
 });

@@ -13,8 +13,8 @@ import { dir, honest, open, started, subject, text, tools } from '../testdata/sa
 
 const outcome = (p) => p.then((r) => JSON.stringify(r), (e) => `${e.name}: ${e.message}`);
 
-for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
-  describe(`tier ${tier}`, () => {
+for (const tier of sampled ? [3] : [3, 2]) { // 2 is 3 with frozen intrinsics
+  describe(tier === 2 ? 'tier 3, frozen' : 'tier 3', () => {
     let other;
     const ends = [];
     before(async () => { other = await started({ after: (f) => ends.push(f) }, tier, honest, { name: 'honest' }); });
@@ -25,19 +25,18 @@ for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
       assert.equal([].polluted, undefined);
     };
 
-    // -- escapes. In tier 3 a plugin has a process of its own: what it must not reach is outside of it.
+    // -- escapes: a plugin has a process of its own, and must not reach what is outside of it.
 
     describe('no way out', { concurrency: 4 }, () => {
       for (const [name, body] of sample(Object.entries(ways))) {
         test(name, async (t) => {
           const mark = join(dir(t), 'mark');
-          const code = tools({ t: tier === 3 ? body.replaceAll('__hallmark', 'globalThis') : body }, prelude(mark));
+          const code = tools({ t: body.replaceAll('__hallmark', 'globalThis') }, prelude(mark));
           const s = await started(t, tier, code, { limits: { callMillis: 1500 } });
           const said = [await outcome(s.callTool('t', {}))];
           await wait(20);
           said.push(await outcome(s.callTool('t', {})));
           assert.equal(existsSync(mark), false);
-          if (tier === 2) assert.doesNotMatch(said.join() + s.said.join(), /ESCAPED/);
           await stillWorks();
         });
       }
@@ -58,9 +57,7 @@ for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
     });
 
     test('a member named __proto__ ends the plugin', async (t) => {
-      const send = tier === 2
-        ? `return { content: [], toJSON() { return JSON.parse('{"content":[],"__proto__":{"polluted":1}}'); } }`
-        : `require('fs').writeSync(3, '{"id":2,"result":{"content":[],"__proto__":{"polluted":1}}}\\n'); return {content: []}`;
+      const send = `require('fs').writeSync(3, '{"id":2,"result":{"content":[],"__proto__":{"polluted":1}}}\\n'); return {content: []}`;
       const s = await started(t, tier, tools({ t: send }));
       assert.match(await outcome(s.callTool('t')), /__proto__/);
       await stillWorks();
@@ -71,7 +68,7 @@ for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
     test('a loop in a handler ends its session', async (t) => {
       const s = await started(t, tier, tools({ t: 'for (;;);' }), { limits: { callMillis: 300 } });
       assert.match(await outcome(s.callTool('t')), /policyError|operationError/);
-      await wait(tier === 2 ? 400 : 1600); // a process is asked once more whether it lives
+      await wait(1600); // it is asked once more whether it lives
       assert.match(await outcome(s.callTool('t')), /was ended/);
       await stillWorks();
     });
@@ -151,8 +148,7 @@ for (const tier of sampled ? [3] : [2, 3]) { // 3 is the boundary
     // -- messages
 
     test('a flood of messages ends the session', async (t) => {
-      const flood = tier === 2 ? 'for (let i = 0; i < 5000; i++) console.log(i); return {content: []};'
-        : `for (let i = 0; i < 5000; i++) require('fs').writeSync(3, '{"id":99999,"result":{}}\\n'); return {content: []};`;
+      const flood = `for (let i = 0; i < 5000; i++) require('fs').writeSync(3, '{"id":99999,"result":{}}\\n'); return {content: []};`;
       const s = await started(t, tier, tools({ t: flood }));
       const first = await outcome(s.callTool('t'));
       await wait(100);
@@ -246,53 +242,37 @@ test('the ways out lead out of a context that shares objects with the host', asy
   assert.ok(out.length >= (names.length < all.length ? 1 : 15), out.join(', '));
 });
 
-describe('tier 2 alone', () => {
-  test('timers are bounded', async (t) => {
-    const s = await started(t, 2, tools({ t: `let n = 0; try { for (;;) { setTimeout(() => {}, 1e6); n++; } } catch (e) { return {content: [{type: 'text', text: n + ' ' + e.message}]}; }` }),
-      { limits: { timers: 50 } });
-    assert.equal(await text(s, 't'), '50 more than 50 timers');
-  });
-
-  test('methods that V8 does not interrupt refuse forged lengths', async (t) => {
-    const bodies = ['fill', 'includes', 'indexOf', 'lastIndexOf', 'reverse', 'copyWithin', 'join', 'sort', 'toSorted', 'splice', 'unshift', 'shift', 'with', 'flat', 'concat'];
-    const s = await started(t, 2, tools({
-      forged: `const out = []; for (const m of ${JSON.stringify(bodies)}) { try { Array.prototype[m]?.call({ length: 2 ** 53 - 1 }, 1, 2); out.push(m); } catch (e) { if (!(e instanceof RangeError)) out.push(m + e); } } return {content: [{type: 'text', text: out.join()}]};`,
-      long: `const out = []; for (const m of ['indexOf', 'fill', 'reverse', 'sort', 'lastIndexOf']) { try { new Array(2 ** 32 - 1)[m](1); out.push(m); } catch (e) { if (!(e instanceof RangeError)) out.push(m + e); } } return {content: [{type: 'text', text: out.join()}]};`,
-      changing: `let n = 0; try { Array.prototype.fill.call({ get length() { return n++ ? 2 ** 53 - 1 : 1; } }, 0); return {content: [{type: 'text', text: 'ran'}]}; } catch (e) { return {content: [{type: 'text', text: e.name}]}; }`,
-      proxied: `let n = 0; try { Array.prototype.fill.call(new Proxy([], { get: (o, k) => k === 'length' ? (n++ ? 2 ** 53 - 1 : 1) : 0, getOwnPropertyDescriptor: () => ({ value: n++ ? 2 ** 53 - 1 : 0, writable: true, configurable: false }) }), 0); return {content: [{type: 'text', text: 'ran'}]}; } catch (e) { return {content: [{type: 'text', text: e.name}]}; }`,
-    }), { limits: { callMillis: 3000 } });
-    assert.equal(await text(s, 'forged'), '');
-    assert.equal(await text(s, 'long'), '');
-    assert.equal(await text(s, 'changing'), 'RangeError');
-    assert.match(await text(s, 'proxied'), /Error/);
-  });
-
-  test('nothing of the language can be changed, and own properties of the same names can', async (t) => {
-    const s = await started(t, 2, tools({
-      t: `'use strict'; const bad = [];
-        for (const [name, f] of Object.entries({
-          proto: () => { Object.prototype.x = 1; }, array: () => { Array.prototype.map = 1; }, global: () => { globalThis.Promise = 1; },
-          error: () => { Error.prototype.name = 'x'; }, define: () => { Object.defineProperty(Map.prototype, 'get', { value: 1 }); },
-          generator: () => { Object.getPrototypeOf(async function* () {}).prototype.next = 1; }, set: () => { Object.setPrototypeOf(Array.prototype, null); },
-          given: () => { URL.prototype.toString = null; URL.parse = 1; }, console: () => { console.log = 1; }, process: () => { process.env.X = 1; },
-        })) { try { f(); bad.push(name); } catch (e) { if (!(e instanceof TypeError)) bad.push(name + e); } }
-        const o = {}; o.toString = () => 'own'; o.constructor = 1; o.hasOwnProperty = 2; o.valueOf = 3;
-        const e = new Error('m'); e.name = 'N'; e.message = 'n'; e.toString = () => 'e';
-        class Sub extends Error { constructor() { super('x'); this.name = 'Sub'; } }
-        function Old() {} Old.prototype = Object.create(Error.prototype); Old.prototype.constructor = Old; Old.prototype.name = 'Old'; Old.prototype.toString = () => 'old';
-        const f = () => {}; f.toString = () => 'f'; 
-        return {content: [{type: 'text', text: [bad.join(), String(o), e.name, String(e), new Sub().name, String(new Old()), String(f), Object.keys(o).join()].join(' ')}]};`,
-    }));
-    assert.equal(await text(s, 't'), ' own N e Sub old f toString,constructor,hasOwnProperty,valueOf');
-  });
-
-  test('what the context says is never an object', async (t) => {
-    const s = await started(t, 2, tools({ t: `try { __hallmark.take = () => ({}); } catch {} try { globalThis.__hallmark = {}; } catch {} __hallmark.take(); return {content: []};` }), { limits: { callMillis: 300 } });
-    await outcome(s.callTool('t'));
-  });
-});
-
 describe('tier 3 alone', () => {
+  test('frozen: what the language has cannot be changed, and ordinary code works', async (t) => {
+    const s = await started(t, 2, tools({
+      t: `const bad = []; for (const [name, f] of Object.entries({
+          prototype: () => { Array.prototype.push = 1; return Array.prototype.push === 1; }, added: () => { Object.prototype.x = 1; return {}.x === 1; }, global: () => { JSON.parse = 1; return JSON.parse === 1; },
+          promise: () => { Promise.prototype.then = 1; return Promise.prototype.then === 1; }, iterator: () => { [][Symbol.iterator]().__proto__.next = 1; return [...[7]][0] !== 7; },
+        })) { try { if (f()) bad.push(name); } catch (e) { if (!(e instanceof TypeError)) bad.push(name + e); } }
+        const o = {}; o.toString = () => 'own'; o.constructor = 1; o.valueOf = 3;
+        const e = new Error('m'); e.name = 'N'; e.message = 'n'; class Sub extends Error { constructor() { super('x'); this.name = 'Sub'; } }
+        return {content: [{type: 'text', text: [bad.join(), String(o), e.name, e.message, new Sub().name, Object.keys(o).join()].join(' ')}]};`,
+    }));
+    assert.equal(await text(s, 't'), ' own N n Sub toString,constructor,valueOf');
+  });
+
+  test('processor time is limited between calls too', async (t) => {
+    const s = await started(t, 3, tools({
+      burn: `setInterval(() => { const end = Date.now() + 90; while (Date.now() < end); }, 100); return {content: []};`,
+      rest: `setInterval(() => { const end = Date.now() + 1; while (Date.now() < end); }, 100); return {content: []};`,
+    }), { limits: { callMillis: 1500 } });
+    const other = await started(t, 3, tools({ t: `return {content: []};`, rest: `setInterval(() => {}, 20); return {content: []};` }), { limits: { callMillis: 1500 } });
+    await s.callTool('burn');
+    await other.callTool('rest');
+    let last = '';
+    for (let i = 0; i < 10 && !/was ended/.test(last); i++) {
+      await wait(3000); // in which nobody calls
+      last = await outcome(s.callTool('rest'));
+    }
+    assert.match(last, /was ended: it used more than 1500 ms of processor time while nobody called it/);
+    assert.equal(await outcome(other.callTool('t')), '{"content":[]}');
+  });
+
   const linux = process.platform === 'linux';
 
   test('messages on the channel are those of a stranger', async (t) => {
@@ -465,8 +445,8 @@ describe('tier 3 alone', () => {
     const script = join(room, 'host.mjs');
     const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
     writeFileSync(script, `import { subject, open, honest, text } from ${here('../testdata/sandbox.js')};
-      for (const tier of [2, 3]) { const s = await open[tier](subject(undefined, honest)); console.log(await text(s, 'echo', { word: tier })); }`);
+      for (const tier of [1, 3]) { const s = await open[tier](subject(undefined, honest)); console.log(await text(s, 'echo', { word: tier })); }`);
     const out = await new Promise((resolve, reject) => execFile(process.execPath, [script], { timeout: 10_000 }, (e, stdout) => (e ? reject(e) : resolve(stdout))));
-    assert.equal(out, 'echo 2\necho 3\n');
+    assert.equal(out, 'echo 1\necho 3\n');
   });
 });

@@ -12,7 +12,7 @@ const declared = (...names) => ({
 });
 
 function host(t, options) {
-  const h = new PluginHost({ warn: () => {}, flags, hallmark, ...options });
+  const h = new PluginHost({ tier: 1, warn: () => {}, flags, hallmark, ...options });
   t.after(() => h.close());
   return h;
 }
@@ -65,7 +65,7 @@ test('external packages for which the lock vouches come from the private copy', 
   const { failed, warnings } = await h.load([r, m, n, none]);
   assert.deepEqual(failed, []);
   assert.deepEqual(warnings.map((w) => [w.name, w.path]), [['none', none]]);
-  assert.match(warnings[0].message, /no lock says what lies there: run 'hallmark plugin install ".*\/none" --allow-runtime-deps'/);
+  assert.match(warnings[0].message, /no lock says what is in there: run 'hallmark plugin install ".*\/none" --allow-runtime-deps'/);
   assert.deepEqual(await h.session('r').callTool('t'), ['both as a script, inner', 'sub of both', 'old', 'deep']);
   assert.deepEqual(await h.session('m').callTool('t'), ['both as a module, inner', 'sub of both', 'old', 'deep']);
   assert.match(await h.session('r').callTool('where'), /hallmark-plugins-.*both.c\.cjs$/);

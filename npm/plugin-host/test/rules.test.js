@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { reconcile } from '../src/capture.js';
+import { reconcile } from '../src/session.js';
 import { refuseModule } from '../src/rules.js';
 
 const none = { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: [] };

@@ -1,14 +1,15 @@
 // Ordinary plugins, checked by hallmark, give the same in each tier that can run them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { PluginHost } from '../src/index.js';
-import { plugin, room } from '../testdata/helpers.js';
+import { hallmark, plugin, room, write } from '../testdata/helpers.js';
 
-const all = [1, 2, 3];
+const all = [1, 2, 3]; // 2 is 3 with frozen intrinsics
 
 async function load(t, dir, tier, options = {}) {
   const said = [];
@@ -62,7 +63,7 @@ for (const [name, { files, capabilities, calls }] of Object.entries(plugins)) {
     for (const tier of all) {
       const { session, failed, said } = await load(t, dir, tier);
       assert.equal(failed, undefined, `tier ${tier}: ${failed}`);
-      assert.deepEqual(said, [], `tier ${tier}`);
+      assert.deepEqual(said.filter((m) => !/tier 2 was asked for/.test(m)), [], `tier ${tier}`);
       results.push(await seen(session, calls));
     }
     assert.ok(results[0].answers.length === calls.length);
@@ -95,7 +96,7 @@ describe('schemas of zod', () => {
         }` }, { capabilities: { tools: ['shape', 'old'], prompts: ['p'] } });
       cpSync(join(packages, 'node_modules', version), join(dir, 'dist/node_modules/zod'), { recursive: true, filter: (f) => !/\.(ts|cts|mts|map)$|\/src(\/|$)/.test(f) });
       (await import('../testdata/helpers.js')).hash(dir);
-      for (const tier of [2, 3]) {
+      for (const tier of all) {
         const { session, failed } = await load(t, dir, tier);
         assert.equal(failed, undefined, `tier ${tier}: ${failed}`);
         const { inputSchema: shape } = session.tools.find((x) => x.name === 'shape');
@@ -118,31 +119,92 @@ describe('schemas of zod', () => {
   }
 });
 
-test('a tier says what it cannot give, and which can, before anything runs', async (t) => {
+test('a plugin runs in the process of its host if a trusted key signed all that runs, else in one of its own', async (t) => {
   const parent = room(t);
-  const cases = {
-    'needs-files': [`require('node:fs')`, { permissions: { fsRead: true } }, /permissions\.fsRead.*tier 3/],
-    'needs-exec': [`require('node:child_process')`, { permissions: { exec: true } }, /permissions\.exec.*tier 3/],
-    'needs-os': [`require('os')`, {}, /node:os.*tier 3/],
-    'needs-crypto': [`require('node:crypto')`, {}, /node:crypto.*tier 3/],
-    'needs-sdk': [`require('@modelcontextprotocol/sdk/types.js')`, {}, /@modelcontextprotocol\/sdk.*tiers 1 and 3/],
+  const run = (...args) => execFileSync(hallmark, args, { stdio: 'pipe' });
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  write(parent, { 'k.pem': privateKey.export({ type: 'pkcs8', format: 'pem' }), 'k.pub': publicKey.export({ type: 'spki', format: 'pem' }) });
+  const code = `exports.createPlugin = (s) => { s.tool('t', () => ({ content: [] })); };`;
+  const make = (name, more) => plugin(parent, name, { 'index.js': code }, { capabilities: { tools: ['t'] }, ...more });
+  const external = { dependenciesPolicy: 'external-allowed', externalDependencies: [{ name: 'left', version: '1.0.0' }] };
+  const plugins = {
+    unsigned: make('unsigned'), whole: make('whole'), hash: make('hash'), sandbox: make('sandbox', { dependenciesPolicy: 'sandbox-required' }),
+    'hash-and-package': make('hash-and-package', external), 'whole-and-package': make('whole-and-package', external),
   };
-  for (const [name, [code, manifest, expected]] of Object.entries(cases)) {
-    const dir = plugin(parent, name, { 'index.js': `globalThis.ran = true; ${code}; exports.createPlugin = () => {};` }, manifest);
-    const { failed } = await load(t, dir, 2);
-    assert.equal(failed?.name, 'policyError', name);
-    assert.match(failed.message, expected);
+  for (const [name, dir] of Object.entries(plugins)) {
+    if (name.endsWith('package')) write(dir, { 'node_modules/left/package.json': { name: 'left', version: '1.0.0' }, 'node_modules/left/index.js': '' });
+    if (name.startsWith('hash')) { // as the guide signs
+      const manifest = JSON.parse(readFileSync(join(dir, 'mcp-plugin.json'), 'utf8'));
+      const signature = sign(null, Buffer.from(manifest.dist.hash), privateKey).toString('base64');
+      write(dir, { 'mcp-plugin.json': { ...manifest, signatures: [{ alg: 'ed25519', signature, keyId: 'acme' }] } });
+    } else if (name !== 'unsigned') {
+      run('plugin', 'sign', dir, '--key', join(parent, 'k.pem'), '--id', 'acme');
+    }
   }
-  const waits = plugin(parent, 'waits', { 'index.mjs': `await 1; export const createPlugin = () => {};` });
-  const { failed } = await load(t, waits, 2);
-  assert.match(`${failed.message} ${failed.hint}`, /Top-level await.*tier 3/s);
-  assert.equal((await load(t, waits, 3)).failed, undefined);
-  assert.equal(globalThis.ran, undefined);
+  const asked = [];
+  const options = { warn: () => {}, flags: { PLUGIN_ALLOW_RUNTIME_DEPS: true } };
+  const tiersOf = async (more) => {
+    const host = new PluginHost({ ...options, ...more });
+    t.after(() => host.close());
+    const { loaded, failed } = await host.load(Object.values(plugins));
+    assert.deepEqual(failed, []);
+    return Object.fromEntries(loaded.map((p) => [p.name, p.tier]));
+  };
+  const three = Object.fromEntries(Object.keys(plugins).map((name) => [name, 3]));
+  assert.deepEqual(await tiersOf(), three); // nobody trusts the key yet
+  run('trust', 'add', join(parent, 'k.pub'), '--id', 'acme');
+  assert.deepEqual(await tiersOf(), { ...three, whole: 1, hash: 1, 'whole-and-package': 1 });
+  const choose = (p) => { asked.push([p.name, p.trusted]); return 3; };
+  assert.deepEqual(await tiersOf({ tier: choose }), three);
+  assert.deepEqual(asked.sort(), [['hash', true], ['hash-and-package', false], ['sandbox', true], ['unsigned', false], ['whole', true], ['whole-and-package', true]]);
+  run('trust', 'revoke', 'acme', '--reason', 'lost');
+  const host = new PluginHost(options);
+  t.after(() => host.close());
+  const { loaded, failed } = await host.load(Object.values(plugins));
+  assert.deepEqual(loaded.map((p) => [p.name, p.tier]), [['unsigned', 3]]);
+  assert.ok(failed.every((f) => f.error.name === 'signatureError'));
+});
+
+test('who asks for tier 2 is told that it is tier 3', async (t) => {
+  const dir = plugin(room(t), 'p', { 'index.js': `exports.createPlugin = (s) => { s.tool('t', () => ({ content: [{ type: 'text', text: require('os').EOL + Object.isFrozen(Array.prototype) }] })); };` }, { capabilities: { tools: ['t'] } });
+  const { host, session, said } = await load(t, dir, 2);
+  assert.deepEqual(said, ['plugin p: tier 2 was asked for, and is tier 3 with the objects of the language frozen']);
+  assert.equal((await session.callTool('t')).content[0].text, '\ntrue');
+  assert.equal((await host.load([])).loaded.length, 0);
+});
+
+test('registrations are there in each tier, as calls of a server', async (t) => {
+  const dir = plugin(room(t), 'p', { 'index.js': `exports.createPlugin = (s) => {
+    s.registerTool('t', { description: 'd', inputSchema: { type: 'object' } }, (args) => ({ content: [{ type: 'text', text: JSON.stringify(args) }] }));
+    s.registerResource('r', 'r://one', { mimeType: 'text/plain' }, (uri) => ({ contents: [{ uri: uri.href, text: 'r' }] }));
+    s.registerPrompt('p', { description: 'dp' }, () => ({ messages: [] })); s.registerTool('gone', {}, () => {}).remove(); };` });
+  for (const tier of all) {
+    const { session } = await load(t, dir, tier);
+    assert.deepEqual(session.captured.map(({ kind, method, name }) => [kind, method, name]), [['tool', 'registerTool', 't'], ['resource', 'registerResource', 'r'], ['prompt', 'registerPrompt', 'p']]);
+    const [tool, resource, prompt] = session.captured.map((c) => c.args);
+    assert.equal(tool[0].description, 'd');
+    assert.equal((await tool[1]({ a: 1 })).content[0].text, '{"a":1}');
+    assert.equal(resource[0], 'r://one');
+    assert.equal((await resource[2](new URL('r://one'))).contents[0].text, 'r');
+    assert.deepEqual(await prompt[1]({}), { messages: [] });
+  }
+});
+
+test('a directory that the host does not give is named, with the option that gives it', async (t) => {
+  const parent = room(t);
+  write(parent, { 'data/file': 'text' });
+  const dir = plugin(parent, 'p', { 'index.js': `const fs = require('fs'); exports.createPlugin = (s) => {
+    s.tool('r', () => ({ content: [{ type: 'text', text: fs.readFileSync(${JSON.stringify(join(parent, 'data/file'))}, 'utf8') }] }));
+    s.tool('w', async () => { await fs.promises.writeFile(${JSON.stringify(join(parent, 'data/file'))}, 'x'); return { content: [] }; }); };` }, { permissions: { fsRead: true, fsWrite: true } });
+  const { session } = await load(t, dir, 3);
+  await assert.rejects(session.callTool('r'), /no access to .*data.file: .*the host gives directories by its option readable/);
+  await assert.rejects(session.callTool('w'), /no access to .*data.file: .*the host gives directories by its option writable/);
+  const given = await load(t, dir, 3, { readable: [join(parent, 'data')] });
+  assert.equal((await given.session.callTool('r')).content[0].text, 'text');
 });
 
 test('tier 3 gives the SDK and external packages from where the host has them', async (t) => {
   const parent = room(t);
-  const { write } = await import('../testdata/helpers.js');
   const { open } = await import('../src/tier3.js');
   write(parent, {
     'host/node_modules/@modelcontextprotocol/sdk/package.json': { name: '@modelcontextprotocol/sdk', version: '1.0.0', main: 'index.js' },
@@ -163,9 +225,8 @@ test('tier 3 gives the SDK and external packages from where the host has them', 
 
 test('what a plugin uses is told', async (t) => {
   const dir = plugin(room(t), 'used', { 'index.js': `exports.createPlugin = (s) => { s.tool('t', () => ({ content: [] })); };` }, { capabilities: { tools: ['t'] } });
-  const two = await load(t, dir, 2);
-  await two.session.callTool('t');
-  assert.ok((await two.session.usage()).heapBytes > 1 << 20);
+  const one = await load(t, dir, 1);
+  assert.ok((await one.session.usage()).heapBytes > 1 << 20);
   const three = await load(t, dir, 3);
   const used = await three.session.usage();
   if (process.platform === 'linux') assert.ok(used.rssBytes > 10 << 20 && used.cpuMillis > 0);
@@ -175,6 +236,7 @@ test('limits are numbers', async (t) => {
   const { limitsOf } = await import('../src/isolate/peer.js');
   assert.throws(() => limitsOf({ heapBytes: -1 }), { name: 'validationError' });
   assert.throws(() => limitsOf({ heapBytes: '1' }), { name: 'validationError' });
+  assert.throws(() => limitsOf({ heapbytes: 1 }), /unknown limit heapbytes/);
   assert.equal(limitsOf({ heapBytes: undefined }).heapBytes, 256 << 20);
 });
 
@@ -192,7 +254,7 @@ test('a sandbox is available where the plugin gets one', async (t) => {
   t.after(() => host.close());
   const { loaded, failed } = await host.load([needs, plain]);
   assert.deepEqual(failed, []);
-  assert.deepEqual(loaded.map((p) => [p.name, p.tier]), [['needs', 2], ['plain', 1]]);
+  assert.deepEqual(loaded.map((p) => [p.name, p.tier]), [['needs', 3], ['plain', 1]]);
   assert.deepEqual(asked.sort(), ['needs', 'plain']);
 
   const wrong = new PluginHost({ tier: (p) => (p.manifest.dependenciesPolicy === 'sandbox-required' ? 1 : 7), warn: () => {} });
@@ -203,7 +265,7 @@ test('a sandbox is available where the plugin gets one', async (t) => {
 test('a native addon needs tier 3 and PLUGIN_ALLOW_NATIVE', async (t) => {
   const dir = plugin(room(t), 'native', { 'index.js': `exports.createPlugin = (s) => { s.tool('t', () => { require('./a.node'); return { content: [] }; }); };`, 'a.node': 'no addon' }, { capabilities: { tools: ['t'] } });
   for (const tier of all) assert.equal((await load(t, dir, tier, { flags: {} })).failed?.name, 'policyError', `tier ${tier}`);
-  for (const tier of [1, 2]) assert.equal((await load(t, dir, tier, { flags: { PLUGIN_ALLOW_NATIVE: true, SANDBOX_AVAILABLE: true } })).failed?.name, 'policyError', `tier ${tier}`);
+  assert.equal((await load(t, dir, 1, { flags: { PLUGIN_ALLOW_NATIVE: true, SANDBOX_AVAILABLE: true } })).failed?.name, 'policyError');
   const { session, failed } = await load(t, dir, 3, { flags: { PLUGIN_ALLOW_NATIVE: true } });
   assert.equal(failed, undefined);
   await assert.rejects(session.callTool('t'), (e) => !/ACCESS|restricted|permission/i.test(e.message) && /a\.node|ELF|dlopen|image|short/i.test(e.message));

@@ -1,6 +1,6 @@
 // Plugins for tests, written as authors do and hashed by hallmark.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -38,20 +38,3 @@ export function plugin(parent, name, files, manifest = {}) {
 export function hash(dir) {
   execFileSync(hallmark, ['plugin', 'hash', dir, '--write'], { stdio: 'pipe' });
 }
-
-/** copyGate admits everything, as if hallmark had: for tests of what stands behind it. */
-export const copyGate = () => ({
-  flags: {}, hallmark,
-  async verify(path, copy) {
-    cpSync(path, copy, { recursive: true });
-    const { readFileSync } = await import('node:fs');
-    const { name, version, entry } = JSON.parse(readFileSync(join(path, 'mcp-plugin.json'), 'utf8'));
-    return { ok: true, name, version, entry };
-  },
-  order: async (copies) => {
-    const { readFileSync } = await import('node:fs');
-    return copies.map((c) => JSON.parse(readFileSync(join(c, 'mcp-plugin.json'), 'utf8')).name);
-  },
-  reverify: async () => {},
-  revalidate: async () => [],
-});

@@ -1,4 +1,4 @@
-// A host without guard, which runs one evasion: what is not stopped here is one.
+// A host that holds nothing, which runs one evasion: what gets through here is one.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 

@@ -1,11 +1,12 @@
-// What the tests of tiers 2 and 3 share: plugins as the host hands them to a tier.
+// What the tests of tier 3 share: plugins as the host hands them to a tier.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { open as open2 } from '../src/tier2.js';
-import { open as open3 } from '../src/tier3.js';
+import * as tier1 from '../src/tier1.js';
+import * as tier3 from '../src/tier3.js';
 
-export const open = { 2: open2, 3: open3 };
+/** open are the tiers, and 2, which is tier 3 with frozen intrinsics. */
+export const open = { 1: tier1.open, 2: (plugin) => tier3.open({ ...plugin, frozen: true }), 3: tier3.open };
 
 const none = { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: [] };
 
@@ -24,8 +25,7 @@ export function subject(t, code, { name = 'subject', entry = 'dist/index.js', ru
   const said = [];
   return {
     name, version: '1.0.0', root, entry, manifest: { name, version: '1.0.0' }, rules: { ...none, ...rules }, externals: new Map(),
-    hallmark: process.env.HALLMARK ?? 'hallmark', limits, said, warn: (m) => said.push(m),
-    script: { format: 1, requires: [], code: `(function (exports, require, module) {${code}\n})` }, ...more,
+    limits, said, warn: (m) => said.push(m), ...more,
   };
 }
 

@@ -9,7 +9,6 @@ const path = require('node:path');
 const stream = require('node:stream');
 const { pathToFileURL } = require('node:url');
 const v8 = require('node:v8');
-const vm = require('node:vm');
 
 const { root, entry, permissions, refused, messageBytes } = JSON.parse(process.argv[2]);
 const { read, writeSync } = fs;
@@ -140,14 +139,8 @@ function send(text) {
   }
 }
 
-const makeRuntime = vm.runInThisContext(fs.readFileSync(path.join(__dirname, 'runtime.cjs'), 'utf8'), { filename: 'runtime' });
-const runtime = makeRuntime(send);
-runtime.loadWith(async () => {
-  const m = await import(pathToFileURL(path.join(root, entry)).href);
-  const d = m.default;
-  return { createPlugin: m.createPlugin ?? d?.createPlugin ?? (typeof d === 'function' ? d : undefined) };
-});
-const { deliver } = runtime;
+const { deliver } = require('./runtime.cjs').makeRuntime(send);
+const load = () => import(pathToFileURL(path.join(root, entry)).href);
 
 const chunk = Buffer.alloc(1 << 16);
 let held = [];
@@ -160,7 +153,7 @@ function next() {
     for (let i = chunk.indexOf(10); i >= 0 && i < n; i = chunk.indexOf(10, from)) {
       const line = Buffer.concat([...held, chunk.subarray(from, i)]).toString();
       [held, size, from] = [[], 0, i + 1];
-      deliver(line);
+      deliver(line, load);
       if (from >= n) break;
     }
     if (from < n) {

@@ -1,4 +1,4 @@
-// What comes from a plugin of tiers 2 and 3 is text of somebody else: read within limits, and
+// What comes from a plugin of tier 3 is text of somebody else: read within limits, and
 // rebuilt before anybody uses it.
 
 const maxDepth = 64;
@@ -60,11 +60,16 @@ function members(from, kind, names, objects = []) {
     if (value.length > texts[name]) fail(`a ${kind} whose ${name} is longer than ${texts[name]}`);
     out[name] = value;
   }
-  for (const name of objects) {
+  for (const name of ['_meta', ...objects]) {
     const value = Object.hasOwn(from, name) ? from[name] : undefined;
     if (value === undefined || value === null) continue;
     if (!isObject(value)) fail(`a ${kind} whose ${name} is no object`);
     out[name] = value;
+  }
+  const icons = Object.hasOwn(from, 'icons') ? from.icons ?? undefined : undefined;
+  if (icons !== undefined) {
+    if (!Array.isArray(icons) || icons.length > 100 || !icons.every(isObject)) fail(`a ${kind} whose icons are no list of objects`);
+    out.icons = icons;
   }
   if (!out.name) fail(`a ${kind} without a name`);
   return out;
@@ -113,6 +118,7 @@ export function registered(from) {
 
 /** resultOf checks what a plugin's handler gave for a call of a kind. */
 export function resultOf(kind, result) {
+  if (kind === 'matches') return result === true;
   if (!isObject(result)) fail(`a result that is no object`);
   const parts = { tool: 'content', resource: 'contents', prompt: 'messages' }[kind];
   const list = Object.hasOwn(result, parts) ? result[parts] : undefined;

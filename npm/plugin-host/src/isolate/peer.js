@@ -6,16 +6,11 @@ import { quote, read, registered, resultOf } from './hostile.js';
 export const defaults = {
   heapBytes: 256 << 20,
   callMillis: 30_000,
-  startMillis: 10_000,
+  startMillis: 30_000,
   messageBytes: 4 << 20,
   messagesPerSecond: 1000,
   /** Calls that a plugin has not answered. */
   pendingCalls: 100,
-  /** Timers that a plugin of tier 2 has set, and requests that it waits for. */
-  timers: 1000,
-  fetches: 20,
-  /** Largest body of an answer to fetch (tier 2). */
-  fetchBytes: 8 << 20,
 };
 
 /** limitsOf completes limits, and refuses ones that are no positive numbers. */
@@ -23,6 +18,7 @@ export function limitsOf(given = {}) {
   const limits = { ...defaults };
   for (const name of Object.keys(given)) {
     const value = given[name];
+    if (!(name in defaults)) throw new ValidationError(`unknown limit ${name}; known are ${Object.keys(defaults).join(', ')}`);
     if (value === undefined) continue;
     if (typeof value !== 'number' || !(value > 0)) throw new ValidationError(`the limit ${name} is no positive number`);
     limits[name] = value;
@@ -30,25 +26,19 @@ export function limitsOf(given = {}) {
   return limits;
 }
 
-/** why says what a plugin did, for the words that its thread or process ends with. */
+/** why says what a plugin did, for the words that its process is ended with. */
 export const why = {
   __proto__: null,
-  time: (l) => `it ran for longer than ${l.callMillis} ms without a pause`,
   start: (l) => `it did not start within ${l.startMillis} ms`,
+  idle: (l) => `it used more than ${l.callMillis} ms of processor time while nobody called it`,
   cpu: (l) => `it used more than ${l.callMillis} ms of processor time for one call`,
   heap: (l) => `it holds more than ${l.heapBytes} bytes`,
   flood: (l) => `it sent more than ${l.messagesPerSecond} messages in a second`,
   message: (l) => `it sent a message of more than ${l.messageBytes} bytes`,
-  timers: (l) => `it set more than ${l.timers} timers`,
-  context: () => 'it damaged its own context',
-  form: () => 'it sent what is no message',
   silent: () => 'it does not answer',
 };
 
-/**
- * Peer holds the calls that a plugin has to answer. send takes a text and the time that the
- * plugin has for it; kill ends the plugin for good and gives a promise.
- */
+/** Peer holds the calls that a plugin has to answer. send takes a text; kill ends the plugin for good and gives a promise. */
 export class Peer {
   #plugin;
   #limits;
@@ -61,7 +51,6 @@ export class Peer {
   #received = 0;
   #ended;
   #killed;
-  #capabilities;
 
   constructor(plugin, limits, { send, kill, warn = () => {} }) {
     this.#plugin = plugin;
@@ -74,6 +63,8 @@ export class Peer {
   /** ended is the error that ended the plugin, or nothing. */
   get ended() { return this.#ended; }
   get pending() { return this.#pending.size; }
+  /** asked counts the calls that were made. */
+  get asked() { return this.#next - 1; }
   /** answered counts the calls that were answered. */
   answered = 0;
 
@@ -143,11 +134,10 @@ export class Peer {
         `arguments for plugin ${this.#plugin.name} of more than ${this.#limits.messageBytes} bytes`, { plugin: this.#plugin.name }));
     }
     return new Promise((resolve, reject) => {
-      // A thread that is in a loop says so itself, a little earlier.
-      const timer = setTimeout(() => this.#late(id, method, millis), millis + 250);
+      const timer = setTimeout(() => this.#late(id, method, millis), millis);
       const settle = (how) => (value) => { clearTimeout(timer); how(value); };
       this.#pending.set(id, { done: settle(resolve), fail: settle(reject) });
-      this.#send(text, millis);
+      this.#send(text);
     });
   }
 
@@ -172,15 +162,14 @@ export class Peer {
       throw e.message === 'late' ? this.#ended : e;
     });
     try {
-      this.#capabilities = registered(answer);
+      return registered(answer);
     } catch (e) {
       await this.end(`it registered ${quote(e.message)}`, PolicyError);
       throw this.#ended;
     }
-    return this.#capabilities;
   }
 
-  /** ask calls a handler, and checks the form of what it gave. */
+  /** ask calls a handler of a kind, and checks the form of what it gave. */
   async ask(kind, params) {
     const result = await this.call(kind, params);
     try {
@@ -188,23 +177,5 @@ export class Peer {
     } catch (e) {
       throw new OperationError(`plugin ${this.#plugin.name} gave ${e.message}`, { plugin: this.#plugin.name });
     }
-  }
-
-  /** session is what a host gets. */
-  session(usage) {
-    const { tools, resources, prompts } = this.#capabilities;
-    const has = (list, name, what) => {
-      if (!list.some((x) => x.name === name)) {
-        throw new OperationError(`plugin ${this.#plugin.name} has no ${what} ${quote(name, 100)}`, { plugin: this.#plugin.name });
-      }
-    };
-    return {
-      tools, resources, prompts,
-      callTool: async (name, args) => { has(tools, name, 'tool'); return this.ask('tool', { name, args }); },
-      readResource: async (uri) => this.ask('resource', { uri: String(uri) }),
-      getPrompt: async (name, args) => { has(prompts, name, 'prompt'); return this.ask('prompt', { name, args }); },
-      usage,
-      close: async () => { await this.end('the host closed it'); },
-    };
   }
 }

@@ -1,8 +1,9 @@
-// What runs beside a plugin in tiers 2 and 3: the server that it registers with, and the
-// answers to the host's messages. It is the text of one function and uses no API of Node. It
-// belongs to the plugin's side: whatever it sends, the host checks.
-(function makeRuntime(send) {
-  'use strict';
+// What runs beside a plugin: the server that it registers with, what it lists of that, and the calls of its handlers.
+// It uses no API of Node. In tier 3 it belongs to the plugin's side: whatever it sends, the host checks.
+'use strict';
+
+/** makeRuntime makes it for one plugin. send takes the text of an answer to deliver. */
+exports.makeRuntime = function makeRuntime(send) {
   const tools = new Map();
   const resources = new Map();
   const prompts = new Map();
@@ -251,15 +252,17 @@
 
   class PluginUsage extends Error {}
 
-  function add(kind, map, key, entry) {
+  function add(kind, map, key, entry, method, args) {
     if (!open) throw new PluginUsage(`${kind} ${String(key)} is registered after createPlugin has ended`);
     if (typeof key !== 'string' || key === '') throw new PluginUsage(`a ${kind} needs a name`);
     if (typeof entry.handler !== 'function') throw new PluginUsage(`${kind} ${key} needs a function`);
     if (map.has(key)) throw new PluginUsage(`${kind} ${key} is already registered`);
-    map.set(key, entry);
+    entry.made = { kind, method, name: entry.name, args };
+    const put = () => { if (open) map.set(key, entry); };
     const drop = () => { if (open) map.delete(key); };
-    return { enabled: true, enable() {}, disable: drop, remove: drop,
-      update() { throw new PluginUsage('registrations of a sandboxed plugin cannot be changed'); } };
+    put();
+    return { get enabled() { return map.get(key) === entry; }, enable: put, disable: drop, remove: drop,
+      update() { throw new PluginUsage('registrations are not changed: register once'); } };
   }
 
   const uriOf = (uri) => isObject(uri) && isObject(uri.uriTemplate)
@@ -268,47 +271,50 @@
   const server = {
     registerTool(name, config, handler) {
       const c = config ?? {};
-      return add('tool', tools, name, { name, title: c.title, description: c.description, schema: c.inputSchema,
-        outputSchema: c.outputSchema, annotations: c.annotations, handler });
+      return add('tool', tools, name, { name, ...pick(c), schema: c.inputSchema, outputSchema: c.outputSchema,
+        annotations: c.annotations, handler }, 'registerTool', [config, handler]);
     },
     tool(name, ...rest) {
+      const args = [...rest];
       const handler = rest.pop();
       const entry = { name, handler };
       if (typeof rest[0] === 'string') entry.description = rest.shift();
       if (rest.length > 1 || (rest.length === 1 && isConfigSchema(rest[0]))) entry.schema = rest.shift();
       if (rest.length > 0) entry.annotations = rest.shift();
-      return add('tool', tools, name, entry);
+      return add('tool', tools, name, entry, 'tool', args);
     },
     registerResource(name, uri, config, handler) {
       const u = uriOf(uri);
-      return add('resource', resources, u.uri ?? u.uriTemplate, { name, ...u, ...pick(config), handler });
+      return add('resource', resources, u.uri ?? u.uriTemplate, { name, ...u, ...pick(config), handler }, 'registerResource', [uri, config, handler]);
     },
     resource(name, uri, ...rest) {
+      const args = [uri, ...rest];
       const handler = rest.pop();
       const u = uriOf(uri);
-      return add('resource', resources, u.uri ?? u.uriTemplate, { name, ...u, ...pick(rest[0]), handler });
+      return add('resource', resources, u.uri ?? u.uriTemplate, { name, ...u, ...pick(rest[0]), handler }, 'resource', args);
     },
     registerPrompt(name, config, handler) {
       const c = config ?? {};
       return add('prompt', prompts, name,
-        { name, title: c.title, description: c.description, schema: c.argsSchema ?? c.arguments, handler });
+        { name, ...pick(c), schema: c.argsSchema ?? c.arguments, handler }, 'registerPrompt', [config, handler]);
     },
     prompt(name, ...rest) {
+      const args = [...rest];
       const handler = rest.pop();
       const entry = { name, handler };
       if (typeof rest[0] === 'string') entry.description = rest.shift();
       if (rest.length > 0) entry.schema = rest.shift();
-      return add('prompt', prompts, name, entry);
+      return add('prompt', prompts, name, entry, 'prompt', args);
     },
     sendToolListChanged() {}, sendResourceListChanged() {}, sendPromptListChanged() {},
-    isConnected() { return true; },
+    isConnected() { return false; },
     async sendLoggingMessage() {},
   };
   server.server = server;
   Object.freeze(server);
 
   const pick = (config) => isObject(config)
-    ? { title: config.title, description: config.description, mimeType: config.mimeType } : {};
+    ? { title: config.title, description: config.description, mimeType: config.mimeType, icons: config.icons, _meta: config._meta } : {};
 
   function promptArguments(schema) {
     if (Array.isArray(schema)) return schema;
@@ -321,27 +327,25 @@
 
   function list() {
     return {
-      tools: [...tools.values()].map((t) => ({ name: t.name, title: t.title, description: t.description,
-        inputSchema: listed(t.schema), outputSchema: t.outputSchema === undefined ? undefined : listed(t.outputSchema),
-        annotations: t.annotations })),
-      resources: [...resources.values()].map((r) => ({ name: r.name, uri: r.uri, uriTemplate: r.uriTemplate,
-        title: r.title, description: r.description, mimeType: r.mimeType })),
-      prompts: [...prompts.values()].map((p) => ({ name: p.name, title: p.title, description: p.description,
-        arguments: promptArguments(p.schema) })),
+      tools: [...tools.values()].map((t) => ({ name: t.name, ...pick(t), inputSchema: listed(t.schema),
+        outputSchema: t.outputSchema === undefined ? undefined : listed(t.outputSchema), annotations: t.annotations })),
+      resources: [...resources.values()].map((r) => ({ name: r.name, uri: r.uri, uriTemplate: r.uriTemplate, ...pick(r) })),
+      prompts: [...prompts.values()].map((p) => ({ name: p.name, ...pick(p), arguments: promptArguments(p.schema) })),
     };
   }
 
   // -- calls
 
+  // extra is what a handler gets beside its arguments where no client of the host's stands behind the call.
   const extra = (id) => ({
     requestId: id, _meta: {}, sessionId: undefined,
     signal: { aborted: false, reason: undefined, onabort: null, addEventListener() {}, removeEventListener() {}, throwIfAborted() {} },
     async sendNotification() {},
-    async sendRequest() { throw new PluginUsage('a sandboxed plugin cannot ask the client'); },
+    async sendRequest() { throw new PluginUsage('a plugin in tier 3 cannot ask the client'); },
   });
 
-  async function invoke(kind, entry, args, id) {
-    if (entry.schema === undefined || entry.schema === null) return entry.handler(extra(id));
+  async function invoke(kind, entry, args, given) {
+    if (entry.schema === undefined || entry.schema === null) return entry.handler(given);
     const r = await parse(entry.schema, args ?? {});
     if (r.issues.length > 0) {
       const said = r.issues.slice(0, 10).map((i) => `${i.path.join('.')}: ${i.message}`.replace(/^: /, '')).join('; ');
@@ -349,62 +353,67 @@
       e.name = 'validationError';
       throw e;
     }
-    return entry.handler(r.value, extra(id));
+    return entry.handler(r.value, given);
   }
+
+  const matchOf = (resource, uri) => (typeof resource.template?.match === 'function' ? resource.template.match(uri) : undefined);
 
   const methods = {
     __proto__: null,
-    ping: () => ({}),
-    async start(params, id) {
-      const { createPlugin } = await methods.load();
-      if (typeof createPlugin !== 'function') throw new PluginUsage('the entry exports no createPlugin');
-      const given = await createPlugin(server);
-      if (given && isObject(given) && Array.isArray(given.tools) && tools.size === 0) {
-        for (const t of given.tools) if (isObject(t)) server.registerTool(t.name, t, t.handler ?? t.execute);
-      }
-      open = false;
-      return list();
-    },
-    tool({ name, args }, id) {
+    tool({ name, args }, given) {
       const t = tools.get(name);
       if (!t) throw new PluginUsage(`no tool ${name}`);
-      return invoke('tool', t, args, id);
+      return invoke('tool', t, args, given);
     },
-    resource({ uri }, id) {
+    matches: ({ uri }) => [...resources.values()].some((r) => Boolean(matchOf(r, uri))),
+    resource({ uri }, given) {
       const exact = resources.get(uri);
-      if (exact && exact.template === undefined) return exact.handler(urlOf(uri), extra(id));
+      if (exact && exact.template === undefined) return exact.handler(new URL(uri), given);
       for (const r of resources.values()) {
-        const found = typeof r.template?.match === 'function' ? r.template.match(uri) : undefined;
-        if (found) return r.handler(urlOf(uri), found, extra(id));
+        const found = matchOf(r, uri);
+        if (found) return r.handler(new URL(uri), found, given);
       }
       throw new PluginUsage(`no resource ${uri}`);
     },
-    prompt({ name, args }, id) {
+    prompt({ name, args }, given) {
       const p = prompts.get(name);
       if (!p) throw new PluginUsage(`no prompt ${name}`);
-      return Array.isArray(p.schema) ? p.handler(args ?? {}, extra(id)) : invoke('prompt', p, args, id);
+      return Array.isArray(p.schema) ? p.handler(args ?? {}, given) : invoke('prompt', p, args, given);
     },
   };
-  const urlOf = (uri) => typeof URL === 'function' ? new URL(uri) : uri;
 
-  // text is what is said of anything that was thrown.
+  // start has a plugin register. load gives what its entry exports.
+  async function start(load) {
+    const m = await load();
+    const createPlugin = m.createPlugin ?? m.default?.createPlugin ?? (typeof m.default === 'function' ? m.default : undefined);
+    if (typeof createPlugin !== 'function') throw new PluginUsage('the entry exports no createPlugin');
+    const given = await createPlugin(server);
+    if (given && isObject(given) && Array.isArray(given.tools) && tools.size === 0) {
+      for (const t of given.tools) if (isObject(t)) server.registerTool(t.name, t, t.handler ?? t.execute);
+    }
+    open = false;
+    return list();
+  }
+
+  // textOf is what is said of anything that was thrown.
   function textOf(e) {
     try {
-      if (isObject(e) || typeof e === 'function') {
-        return { name: String(e.name ?? 'Error').slice(0, 100), message: String(e.message ?? e).slice(0, 4000) };
-      }
-      return { name: 'Error', message: String(e).slice(0, 4000) };
+      if (!isObject(e) && typeof e !== 'function') return { name: 'Error', message: String(e).slice(0, 4000) };
+      const message = String(e.message ?? e);
+      const option = { FileSystemRead: 'readable', FileSystemWrite: 'writable' }[e.code === 'ERR_ACCESS_DENIED' ? e.permission : ''];
+      return { name: String(e.name ?? 'Error').slice(0, 100), message: (option === undefined ? message
+        : `no access to ${e.resource}: with the permission in its manifest, the host gives directories by its option ${option}`).slice(0, 4000) };
     } catch {
       return { name: 'Error', message: 'an error that cannot be read' };
     }
   }
 
-  async function answer(m) {
+  async function answer(m, load) {
     let result;
     try {
-      const method = methods[m.method];
+      const method = { __proto__: null, ping: () => ({}), start: () => start(load), ...methods }[m.method];
       if (method === undefined) throw new PluginUsage(`no method ${m.method}`);
-      result = JSON.stringify({ id: m.id, result: (await method(m.params ?? {}, m.id)) ?? null });
+      result = JSON.stringify({ id: m.id, result: (await method(m.params ?? {}, extra(m.id))) ?? null });
     } catch (e) {
       result = JSON.stringify({ id: m.id, error: textOf(e) });
     }
@@ -412,10 +421,12 @@
   }
 
   return {
-    server,
-    /** Takes the text of one message. */
-    deliver(text) { answer(JSON.parse(text)); },
-    /** Says how the entry's exports are got. */
-    loadWith(load) { methods.load = load; },
+    start,
+    /** registrations are {kind, method, name, args}, as the plugin made them. */
+    registrations: () => [tools, resources, prompts].flatMap((map) => [...map.values()].map((entry) => entry.made)),
+    /** call asks a handler: {tool, resource, prompt, matches}. given is what it gets of the request. */
+    call: async (kind, params, given) => methods[kind](params, given ?? extra(0)),
+    /** deliver takes the text of one message, and sends the answer. load is as for start. */
+    deliver: (text, load) => void answer(JSON.parse(text), load),
   };
-});
+};
