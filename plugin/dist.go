@@ -108,10 +108,43 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 		}
 	}
 	if first.Outcome == evidence.Mismatch {
-		first.Reason = c.explainLineEnds(ctx, claim, profiles)
+		other, err := c.otherProfile(ctx, claim, profiles)
+		if err != nil {
+			return "", err
+		}
+		switch {
+		case other == "":
+			first.Reason = c.explainLineEnds(ctx, claim, profiles)
+		case c.m.Profile == "": // strictly
+			*first = evidence.CannotVerify(claim, evidence.Ambiguous, fmt.Sprintf("the files have this hash under profile %s; "+
+				"with --strict only profile %s counts, or the one that x-hash-profile names", other, tree.Guide))
+		default:
+			first.Reason = fmt.Sprintf("the files have this hash under profile %s, and x-hash-profile names %s", other, c.m.Profile)
+		}
 	}
 	c.add(*first)
 	return profiles[0], nil
+}
+
+// otherProfile returns the profile under which the files have the claimed hash, though it is none of those that count; "" if
+// there is none.
+func (c *check) otherProfile(ctx context.Context, claim evidence.Claim, tried []tree.Profile) (tree.Profile, error) {
+	for _, p := range tree.Profiles() {
+		if slices.Contains(tried, p) {
+			continue
+		}
+		d, err := c.b.Hash(ctx, p)
+		if errors.Is(err, tree.ErrEmpty) || errors.Is(err, tree.ErrPath) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
+			return p, nil
+		}
+	}
+	return "", nil
 }
 
 func totalSize(files []tree.File) (n int64) {

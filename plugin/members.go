@@ -74,7 +74,7 @@ func manifestTable() (form, []string) {
 		"hostRequirements": object(map[string]form{"os": few, "cpuArch": few,
 			"features": unique(array(20, text(1, 100)))}),
 
-		"x-hash-profile":        word("guide", "od", "od-builder", "legacy-nul"),
+		"x-hash-profile":        word("guide", "od"),
 		"x-hallmark-signatures": signed,
 	}
 	dist := object(map[string]form{

@@ -14,39 +14,31 @@ import (
 // Profile names one way to compute a dist hash.
 type Profile string
 
-// The profiles. Guide is what Hallmark writes; the others are read because plugins were
-// published with them.
+// The profiles. Guide is what Hallmark writes; OD is read because plugins were published with it.
 const (
-	Guide     Profile = "guide"
-	OD        Profile = "od"
-	ODBuilder Profile = "od-builder"
-	LegacyNUL Profile = "legacy-nul"
+	Guide Profile = "guide"
+	OD    Profile = "od"
 )
 
 // Profiles lists the profiles in the order in which they are tried.
-func Profiles() []Profile { return []Profile{Guide, OD, ODBuilder, LegacyNUL} }
+func Profiles() []Profile { return []Profile{Guide, OD} }
 
 // ErrEmpty is wrapped by the error for a dist without a file that its profile hashes.
 var ErrEmpty = errors.New("no file to hash")
 
 // rules are what a profile consists of.
 type rules struct {
-	separator byte
-	compare   func(a, b string) int
-	dotfiles  bool // paths with a segment that begins with a dot are hashed
-	icu       bool // the order is known for printable ASCII only
+	compare  func(a, b string) int
+	dotfiles bool // paths with a segment that begins with a dot are hashed
+	icu      bool // the order is known for printable ASCII only
 }
 
 func (p Profile) rules() (rules, error) {
 	switch p {
 	case Guide:
-		return rules{separator: '\n', compare: strings.Compare}, nil
+		return rules{compare: strings.Compare}, nil
 	case OD:
-		return rules{separator: '\n', compare: CompareICU, dotfiles: true, icu: true}, nil
-	case ODBuilder:
-		return rules{separator: '\n', compare: CompareICU, icu: true}, nil
-	case LegacyNUL:
-		return rules{separator: 0, compare: CompareUTF16, dotfiles: true}, nil
+		return rules{compare: CompareICU, dotfiles: true, icu: true}, nil
 	}
 	return rules{}, fmt.Errorf("unknown hash profile %+q", string(p))
 }
@@ -101,7 +93,7 @@ func (s source) dist(ctx context.Context, p Profile) (digest.Digest, error) {
 		}
 	}
 	h := digest.NewHasher()
-	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), r.separator) }
+	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), '\n') }
 	if _, err := s.stream(ctx, framing{head: head}, h); err != nil {
 		return digest.Digest{}, err
 	}

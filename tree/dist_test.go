@@ -62,8 +62,6 @@ func TestDistVectors(t *testing.T) {
 	for name, want := range map[string]string{
 		"ordering/guide":             "sha256:98721a980e4220fbb50f90543a46b543f666b927bbe477810489beccf4cc8694",
 		"ordering/od":                "sha256:ca2ef534de27ddb11217fb4bdda36c198c8dc4ec4a29d5ecb524242ce0443edd",
-		"ordering/od-builder":        "sha256:ca2ef534de27ddb11217fb4bdda36c198c8dc4ec4a29d5ecb524242ce0443edd",
-		"one file/legacy-nul":        "sha256:dd7521bb74e68cef7323911853dab818afabbb9a8b2be81e3e5fb14268331eeb",
 		"ambiguous, one file/guide":  "sha256:3eff44b05528a4eb6c81f471a6e61615ff5df9f76f1142fcc44127acf30a08e7",
 		"ambiguous, two files/guide": "sha256:3eff44b05528a4eb6c81f471a6e61615ff5df9f76f1142fcc44127acf30a08e7",
 	} {

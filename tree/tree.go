@@ -52,14 +52,12 @@
 //
 // # Dist hash
 //
-// The dist hash of a plugin is the SHA-256 of, for each file, its path, a separator
+// The dist hash of a plugin is the SHA-256 of, for each file, its path, a line feed
 // and its bytes. Published plugins do not agree on more, so that there are profiles:
 //
-//	profile     separator  order                  dotfiles
-//	guide       0a         bytes                  left out
-//	od          0a         ICU's root collation   hashed
-//	od-builder  0a         ICU's root collation   left out
-//	legacy-nul  00         UTF-16 code units      hashed
+//	profile  order                  dotfiles
+//	guide    bytes                  left out
+//	od       ICU's root collation   hashed
 //
 // Nothing frames the fields, so that different trees can give the same hash: {a.js:
 // "x\nb.js\ny"} and {a.js: "x\n", b.js: "y"} do. The hash alone never shows that a tree

@@ -1,5 +1,5 @@
-// Computes dist hashes as Node programs do: od with localeCompare, legacy-nul with the
-// order of sort(). Reads one JSON tree a line, {path: text}; writes {profile: hash}.
+// Computes dist hashes as Node programs do: od with localeCompare. Reads one JSON tree a line, {path: text}; writes
+// {profile: hash}.
 const { createHash } = require('node:crypto');
 const { createInterface } = require('node:readline');
 
@@ -7,20 +7,18 @@ const dotted = (path) => path.split('/').some((s) => s.startsWith('.'));
 const icu = (a, b) => a.localeCompare(b, 'en-US');
 const bytes = (a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 const profiles = {
-  guide: { sep: '\n', order: bytes, dots: false },
-  od: { sep: '\n', order: icu, dots: true },
-  'od-builder': { sep: '\n', order: icu, dots: false },
-  'legacy-nul': { sep: '\0', order: undefined, dots: true },
+  guide: { order: bytes, dots: false },
+  od: { order: icu, dots: true },
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const tree = JSON.parse(line);
   const out = {};
-  for (const [name, { sep, order, dots }] of Object.entries(profiles)) {
+  for (const [name, { order, dots }] of Object.entries(profiles)) {
     const paths = Object.keys(tree).filter((p) => dots || !dotted(p)).sort(order);
     const h = createHash('sha256');
     for (const p of paths) {
-      h.update(p + sep);
+      h.update(p + '\n');
       h.update(tree[p]);
     }
     out[name] = paths.length ? 'sha256:' + h.digest('hex') : '';

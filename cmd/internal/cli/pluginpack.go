@@ -76,7 +76,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&profile, "profile", "",
-		"hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's; without --write else the one "+
+		"hash `profile`: guide or od (default: the manifest's; without --write else the one "+
 			"that its dist.hash has; else guide)")
 	c.Flags().BoolVar(&write, "write", false, "write hash, framed hash, counts and checksums into "+plugin.ManifestFile)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
