@@ -3,6 +3,8 @@ package installlock
 import (
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // What another program's lock demands holds; what cannot be read as a demand is refused, and never passed over.
@@ -22,7 +24,7 @@ func TestDemands(t *testing.T) {
 		if got := l.Limits(); got.RequireSignatures != want[0] || got.StrictCapabilities != want[1] {
 			t.Errorf("%s: %+v", text, got)
 		}
-		if why := l.Unproved(); strings.Contains(why, "requireSignature") || !strings.Contains(why, "lockVersion") {
+		if why := l.Unproved(digest.Digest{}); strings.Contains(why, "requireSignature") || !strings.Contains(why, "lockVersion") {
 			t.Errorf("%s: %s", text, why)
 		}
 	}

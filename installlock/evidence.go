@@ -97,15 +97,15 @@ func (l *Lock) Evidence(r *plugin.Result, found Found, remembered bool) (evidenc
 	if err != nil {
 		return nil, err
 	}
-	if l.Format == 0 && l.DistHash == "" && l.Tree == "" && zip.Count(evidence.Match) == 0 {
+	if l.Format == 0 && l.DistHash == "" && l.Tree == "" && l.SHA256 == "" {
 		report = append(report, evidence.Miss(claim(evidence.Tree, "treeHash"), evidence.Lock,
 			"nothing else in the lock says what the plugin's code is", restoreInstallLock))
 	}
 	return append(append(report, zip...), l.signature(claim(evidence.Signed, "signature"), r)...), nil
 }
 
-// zip compares the digest of the zip, which is not kept, with the zip that packing gives;
-// where another program packed it, this machine has to remember the lock.
+// zip compares the digest of the zip, which is not kept, with the zip that packing gives. Where another program packed
+// it, this machine has to remember the lock; what a lock of another form says of it is then not proved, see [Lock.Unproved].
 func (l *Lock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
 	if l.SHA256 == "" {
 		return nil, nil
@@ -121,7 +121,7 @@ func (l *Lock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) 
 	switch {
 	case e.Outcome == evidence.Match:
 		return evidence.Report{e}, nil
-	case remembered: // and so compared, with the lock as a whole
+	case remembered, l.Format == 0: // compared with the lock as a whole; or not proved
 		return nil, nil
 	}
 	return evidence.Report{evidence.Miss(claim, evidence.Machine,
@@ -170,12 +170,17 @@ var guideMembers = []string{"fileCount", "totalBytes", "policy"}
 const maxNamed = 20
 
 // Unproved says what of a lock of another form than ours is compared with nothing, so that nobody takes
-// the lock for proof of it; "" if all of it is compared.
-func (l *Lock) Unproved() string {
+// the lock for proof of it; "" if all of it is compared. Packed is the digest of the zip that packing gives,
+// zero if this machine remembers the lock as a whole.
+func (l *Lock) Unproved(packed digest.Digest) string {
 	if l.Format != 0 {
 		return ""
 	}
 	var parts, names []string
+	if want, err := digest.ParseHex(digest.SHA256, l.SHA256); err == nil && !packed.IsZero() && want.String() != packed.String() {
+		parts = append(parts, "sha256 is of a zip that another program packed and that is not here: that the plugin is what was in "+
+			"that zip is not proved")
+	}
 	for _, member := range []string{"sourceUrl", "installedAt"} {
 		if l.has(member) {
 			names = append(names, member)
@@ -195,7 +200,7 @@ func (l *Lock) Unproved() string {
 		names = append(names[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	if len(names) > 0 {
-		parts = slices.Insert(parts, 0, "compared with nothing: "+strings.Join(names, ", "))
+		parts = append(parts, "compared with nothing: "+strings.Join(names, ", "))
 	}
 	var lacks []string
 	for _, member := range []string{"sourceUrl", "sha256", "treeHash", "manifestHash", "filesHash", "signature", "policy"} {

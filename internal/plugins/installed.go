@@ -156,7 +156,7 @@ func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plug
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
 	report = append(report, nativeEvidence(r.Manifest, p.modules, target.Flags)...)
-	if why := l.Unproved(); why != "" {
+	if why := l.Unproved(found.Packed); why != "" {
 		claim := installClaim(path)
 		claim.Where = plugin.LockFile
 		why = plugin.LockFile + " is of another form: " + why
