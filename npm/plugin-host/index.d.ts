@@ -70,6 +70,8 @@ export interface Plugin {
   /** Directories beside its own that it may read with fsRead, and write with fsWrite (tier 3). */
   readable?: string[];
   writable?: string[];
+  /** What it finds in its environment (tier 3). */
+  variables?: Record<string, string>;
 }
 
 /** What a host chooses a plugin's tier by. */
@@ -147,6 +149,11 @@ export interface Options {
   /** Directories that a plugin of tier 3 may read with fsRead, and write with fsWrite; default none. */
   readable?: string[];
   writable?: string[];
+  /**
+   * Environment variables that plugins in tier 3 get, or a function of the plugin that returns them; default none. One with
+   * permissions.exec gets the host's PATH too.
+   */
+  variables?: Record<string, string> | ((plugin: Pick<Plugin, 'name' | 'version' | 'manifest' | 'rules'>) => Record<string, string> | undefined | Promise<Record<string, string> | undefined>);
   /** The environment of the program hallmark; default process.env. */
   env?: Record<string, string | undefined>;
   /** Told of what is not fatal: differences of declared and registered capabilities. */

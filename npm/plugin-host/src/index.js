@@ -16,7 +16,7 @@ import * as tier3 from './tier3.js';
 export { IntegrityError, OperationError, PluginError, PolicyError, SignatureError, ValidationError } from './errors.js';
 export { rulesOf };
 
-const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn', 'readable', 'writable'];
+const known = ['hallmark', 'flags', 'strict', 'allowlist', 'sdk', 'tier', 'limits', 'env', 'warn', 'readable', 'writable', 'variables'];
 
 const tiers = { 1: tier1, 3: tier3 };
 
@@ -179,6 +179,7 @@ export class PluginHost {
   // prepare is all that a tier needs to know of a plugin.
   async #prepare({ name, version, root, entry, manifest, path, tier, frozen }, summary) {
     const rules = rulesOf(manifest, this.#gates.get(tier).flags);
+    const { variables } = this.#options;
     const { externals, warning } = await findExternals(resolve(path), root, manifest, rules);
     if (warning !== undefined) {
       summary.warnings.push({ name, path, message: warning });
@@ -187,6 +188,7 @@ export class PluginHost {
     return {
       name, version, root, entry, manifest, rules, externals, frozen, sdk: await findSDK(this.#options.sdk),
       limits: this.#options.limits, warn: this.#options.warn, readable: this.#options.readable, writable: this.#options.writable,
+      variables: typeof variables === 'function' ? await variables({ name, version, manifest, rules }) : variables,
     };
   }
 

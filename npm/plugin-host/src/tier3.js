@@ -60,6 +60,13 @@ function nodeArguments(plugin, limits, readable, flag) {
   return args;
 }
 
+// variablesOf are the environment of a plugin: what the host gives, and with exec what programs are found by.
+function variablesOf({ rules, variables }) {
+  const names = process.platform === 'win32' ? ['Path', 'PATHEXT', 'SystemRoot', 'ComSpec'] : ['PATH'];
+  const found = rules.exec ? names.filter((name) => process.env[name] !== undefined).map((name) => [name, process.env[name]]) : [];
+  return { ...Object.fromEntries(found), ...variables };
+}
+
 // lead makes the system end the process with ours, where there is a program for that.
 const setpriv = ['/usr/bin/setpriv', '--no-new-privs', '--pdeathsig', 'KILL', '--'];
 let leads;
@@ -107,7 +114,7 @@ export async function open(plugin) {
   const mark = `HALLMARK_PLUGIN=${randomUUID()}`;
   const [program, args] = lead(nodeArguments(plugin, limits, readable, flag));
   const child = spawn(program, args, {
-    cwd: plugin.root, env: { [mark.split('=')[0]]: mark.split('=')[1], ...plugin.variables }, stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    cwd: plugin.root, env: { ...variablesOf(plugin), [mark.split('=')[0]]: mark.split('=')[1] }, stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: process.platform !== 'win32', windowsHide: true,
   });
   await new Promise((resolve, reject) => {

@@ -232,6 +232,18 @@ test('what a plugin uses is told', async (t) => {
   if (process.platform === 'linux') assert.ok(used.rssBytes > 10 << 20 && used.cpuMillis > 0);
 });
 
+test('a plugin in tier 3 has the variables that its host gives, and with exec finds programs', async (t) => {
+  const parent = room(t);
+  const code = `exports.createPlugin = (s) => { s.tool('t', () => ({ content: [{ type: 'text', text: JSON.stringify([process.env.TOKEN ?? null, process.env.PATH ?? null, process.env.HOME ?? null]) }] })); };`;
+  const plugins = [plugin(parent, 'one', { 'index.js': code }, { permissions: { exec: true } }), plugin(parent, 'two', { 'index.js': code })];
+  const host = new PluginHost({ tier: 3, warn: () => {}, variables: ({ name }) => (name === 'one' ? { TOKEN: 'for one' } : undefined) });
+  t.after(() => host.close());
+  assert.deepEqual((await host.load(plugins)).failed, []);
+  const env = async (name) => JSON.parse((await host.session(name).callTool('t')).content[0].text);
+  assert.deepEqual(await env('one'), ['for one', process.env.PATH, null]);
+  assert.deepEqual(await env('two'), [null, null, null]);
+});
+
 test('limits are numbers', async (t) => {
   const { limitsOf } = await import('../src/isolate/peer.js');
   assert.throws(() => limitsOf({ heapBytes: -1 }), { name: 'validationError' });
