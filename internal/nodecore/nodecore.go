@@ -20,13 +20,14 @@ type Row struct {
 	Why   string
 }
 
-// Modules are all modules of Node 18 to 25, and what they can reach. A module that is not here is
+// Modules are all modules of Node 18 to 26, and what they can reach. A module that is not here is
 // refused: nobody has thought about it. What can be reached through an object that a module hands out, such
 // as the streams of process, is the same with and without the module.
 var Modules = []Row{
 	{"assert assert/strict", "", "", "compares values"},
 	{"async_hooks", "", "", "follows calls through the program; the sockets and files that its hooks are told of are " +
 		"open already"},
+	{"node:bench node:bench/reporters", "", Execute, "run starts a program for each file"},
 	{"buffer", "", "", "bytes in memory"},
 	{"child_process", "", Execute, "starts programs"},
 	{"cluster", "", Execute, "starts programs"},
@@ -36,7 +37,8 @@ var Modules = []Row{
 	{"dgram", "", Network, "sends and receives"},
 	{"diagnostics_channel", "", "", "messages within the program"},
 	{"dns dns/promises", "", Network, "asks servers for names, which may hold any text"},
-	{"domain", "", "", "catches errors of callbacks; tier 1 refuses it when it runs, unless exec is declared"},
+	{"domain", "", "", "catches errors of callbacks"},
+	{"node:dtls", "", Network, "connects and listens"},
 	{"events", "", "", "calls functions that it is given"},
 	{"node:ffi", "", Execute, "calls any function of any library"},
 	{"fs fs/promises", "", Files, "reads and writes files of any path"},
@@ -71,13 +73,14 @@ var Modules = []Row{
 	{"url", "", "", "computes"},
 	{"util util/types", "", "", "computes; it parses a file's text, and reads no file"},
 	{"v8", "", Files, "snapshots of the memory are written to files"},
+	{"node:vfs", "", Files, "puts files of its own in place of those of a path"},
 	{"vm", "", "", "evaluates a text, which is followed as that of eval is"},
 	{"wasi", "", Files, "opens the directories that it is told of"},
 	{"worker_threads", "", Execute, "runs a file, or a text, with all modules at hand"},
 	{"zlib zlib/iter", "", "", "computes"},
 }
 
-// Bindings are all names that process.binding knows in Node 18 to 25. Some are names of modules, too,
+// Bindings are all names that process.binding knows in Node 18 to 26. Some are names of modules, too,
 // and what code may mean by such a name needs what either needs.
 var Bindings = []Row{
 	{"async_wrap config icu js_stream natives signal_wrap uv", "", Refused, "Node's own, of which no module offers as much"},
@@ -101,7 +104,7 @@ var Bindings = []Row{
 	{"zlib", "zlib", "", "as the module"},
 }
 
-// globals are the global functions and classes of Node 18 to 25 that reach what needs a permission without any
+// globals are the global functions and classes of Node 18 to 26 that reach what needs a permission without any
 // module, with the permission.
 var globals = map[string]string{"fetch": Network, "WebSocket": Network, "EventSource": Network}
 

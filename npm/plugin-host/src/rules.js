@@ -25,13 +25,16 @@ export function rulesOf(manifest, flags = {}) {
 const needs = {
   __proto__: null,
   net: 'network', tls: 'network', http: 'network', https: 'network', http2: 'network', dns: 'network',
-  dgram: 'network', quic: 'network', _tls_common: 'network', _tls_wrap: 'network', _http_agent: 'network',
+  dgram: 'network', dtls: 'network', quic: 'network', _tls_common: 'network', _tls_wrap: 'network', _http_agent: 'network',
   _http_client: 'network', _http_common: 'network', _http_incoming: 'network', _http_outgoing: 'network',
   _http_server: 'network',
-  fs: 'files', sqlite: 'files', wasi: 'files', trace_events: 'files', v8: 'files',
-  child_process: 'exec', worker_threads: 'exec', cluster: 'exec', ffi: 'exec', test: 'exec', repl: 'exec',
+  fs: 'files', vfs: 'files', sqlite: 'files', wasi: 'files', trace_events: 'files', v8: 'files',
+  child_process: 'exec', worker_threads: 'exec', cluster: 'exec', bench: 'exec', ffi: 'exec', test: 'exec', repl: 'exec',
   inspector: 'exec',
 };
+
+/** restricted are the modules that need a permission. */
+export const restricted = Object.keys(needs);
 
 // free are the modules that need nothing. A module in neither list is one of a
 // Node that is newer than this package: it is refused, as nobody has said what it reaches.

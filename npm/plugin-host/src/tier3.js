@@ -11,7 +11,7 @@ import { linkPackages } from './externals.js';
 import { quote } from './isolate/hostile.js';
 import { limitsOf, Peer } from './isolate/peer.js';
 import { Family, killGroup, usageOf } from './isolate/processes.js';
-import { refuseModule } from './rules.js';
+import { refuseModule, restricted } from './rules.js';
 import { sessionOf } from './session.js';
 
 const isolate = fileURLToPath(new URL('./isolate/', import.meta.url));
@@ -48,10 +48,10 @@ function nodeArguments(plugin, limits, readable, flag) {
   if (hasFlag('--disable-sigusr1')) args.push('--disable-sigusr1');
   args.push('--no-warnings', `--max-old-space-size=${Math.max(32, Math.ceil(limits.heapBytes / (1 << 20)))}`, '--no-global-search-paths', join(isolate, 'child.cjs'));
   const refused = [];
-  for (const name of [...builtinModules, 'node:test', 'node:quic', 'node:ffi']) {
-    if (name === 'fs' || name.startsWith('fs/')) continue; // the permission model's
-    const need = refuseModule(rules, name.replace(/^node:/, ''));
-    if (need && !need.includes('not known')) refused.push([name, need]);
+  for (const name of new Set([...builtinModules, ...restricted.map((name) => `node:${name}`)])) {
+    if (/^(node:)?fs(\/|$)/.test(name)) continue; // the permission model's
+    const why = refuseModule(rules, name.replace(/^node:/, ''));
+    if (why) refused.push([name, why]);
   }
   // What opens files that the permission model does not ask about. Who may start programs needs none of these.
   if (!rules.exec) for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3: Node's permission model does not hold what it opens`]);
