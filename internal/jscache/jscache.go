@@ -67,17 +67,11 @@ type Scanner struct {
 // Key addresses the record of a script.
 type Key [sha256.Size]byte
 
-// result is what scanning a script gave.
-type result struct {
-	imports []plugin.Import
-	failure string // the text of its error; "" if there is none
-}
-
 func (r result) give() ([]plugin.Import, error) {
-	if r.failure != "" {
-		return nil, errors.New(r.failure)
+	if r.Failure != "" {
+		return nil, errors.New(r.Failure)
 	}
-	return slices.Clone(r.imports), nil
+	return slices.Clone(r.Imports), nil
 }
 
 // Cache is a scanner that remembers, in this process and on disk. Its methods may be called by several
@@ -142,9 +136,9 @@ func (c *Cache) scanOnce(k Key, path string, content []byte) result {
 		get = sync.OnceValue(func() result {
 			imports, err := c.scanner.Scan(path, content)
 			if err != nil {
-				return result{failure: err.Error()}
+				return result{Failure: err.Error()}
 			}
-			return result{imports: imports}
+			return result{Imports: imports}
 		})
 		c.inProgress[k] = get
 	}
@@ -169,13 +163,13 @@ func (c *Cache) read(name string) map[Key]result {
 	return decode(body)
 }
 
-// write keeps what was used, and what was known besides as far as there is room.
+// write keeps what was used, and what was known besides if there is room.
 func (c *Cache) write(name string, used, known map[Key]result) {
 	key := c.keyOf(true)
-	if key == nil {
+	body := encode(maxFile-len(magic)-sha256.Size, used, known)
+	if key == nil || body == nil {
 		return
 	}
-	body := encode(maxFile-len(magic)-sha256.Size, used, known)
 	data := slices.Concat([]byte(magic), c.sum(key, name, body), body)
 	if os.MkdirAll(c.dir, 0o700) == nil {
 		c.makeRoom(c.file(name))
@@ -291,4 +285,4 @@ func newKey(path string) []byte {
 	return key
 }
 
-const magic = "hallmark imports 1\n"
+const magic = "hallmark imports 2\n"

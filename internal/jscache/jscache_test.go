@@ -248,8 +248,8 @@ func TestMembers(t *testing.T) {
 			member.SetInt(int64(i) - 1000)
 		}
 	}
-	want := map[Key]result{{1}: {imports: []plugin.Import{imp, {}}}}
-	if got := decode(encode(maxFile, want)); !reflect.DeepEqual(got, want) {
+	want := map[Key]result{{1}: {Imports: []plugin.Import{imp, {}}}}
+	if got := decode(encode(maxFile, want, nil)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if !strings.Contains(layout, "Specifier string\n") || strings.Count(layout, "\n") != v.NumField() {
@@ -362,28 +362,24 @@ func TestBounds(t *testing.T) {
 	if n := len(r.records()); n != maxFiles {
 		t.Errorf("there are %d files", n)
 	}
-	// What does not fit is left out: one record that is too long, and the least important of many.
-	long := strings.Repeat("x", maxFile/8)
+	// What does not fit is not kept: what is known besides, and then all.
+	long := strings.Repeat("x", maxFile)
 	r.check("long", long, "a")
-	if got := r.check("long", long, "a"); got != 1 {
+	if got := r.check("long", long, "a"); got != 2 {
 		t.Errorf("%d scripts were parsed", got)
 	}
 	used, known := map[Key]result{}, map[Key]result{}
 	for i := range 64 {
 		k := sha256.Sum256([]byte{byte(i)})
-		used[k] = result{failure: strings.Repeat("u", 100)}
-		known[k] = result{failure: "old"}
-		known[sha256.Sum256([]byte{byte(i), 1})] = result{failure: strings.Repeat("k", 100)}
+		used[k] = result{Failure: strings.Repeat("u", 100)}
+		known[k] = result{Failure: "old"}
+		known[sha256.Sum256([]byte{byte(i), 1})] = result{Failure: strings.Repeat("k", 100)}
 	}
-	body := encode(12_000, used, known)
-	got := decode(body)
-	for k, want := range used {
-		if !reflect.DeepEqual(got[k], want) {
-			t.Fatalf("a record that is used gave way: %v", got[k])
+	for limit, want := range map[int]int{40_000: 128, 15_000: 64, 1000: 0} {
+		got := decode(encode(limit, used, known))
+		if len(got) != want || want > 0 && got[sha256.Sum256([]byte{1})].Failure != used[sha256.Sum256([]byte{1})].Failure {
+			t.Errorf("%d records in %d bytes, want %d", len(got), limit, want)
 		}
-	}
-	if len(got) <= len(used) || len(got) >= len(known) || len(body) > 12_000 {
-		t.Errorf("%d records in %d bytes", len(got), len(body))
 	}
 	// Prune takes what is old, of whatever name.
 	old := time.Now().Add(-48 * time.Hour)
@@ -399,11 +395,11 @@ func TestBounds(t *testing.T) {
 
 // Whatever the bytes, decoding ends, and what it gives encodes to what gives the same.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(maxFile, map[Key]result{{1}: {imports: []plugin.Import{{Line: 3, Kind: plugin.Export, Specifier: "a"}}},
-		{2}: {failure: "f"}}))
+	f.Add(encode(maxFile, map[Key]result{{1}: {Imports: []plugin.Import{{Line: 3, Kind: plugin.Export, Specifier: "a"}}},
+		{2}: {Failure: "f"}}, nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if found := decode(body); found != nil {
-			if again := decode(encode(1<<30, found)); !reflect.DeepEqual(again, found) {
+			if again := decode(encode(1<<30, found, nil)); !reflect.DeepEqual(again, found) {
 				t.Errorf("got %v, then %v", found, again)
 			}
 		}
