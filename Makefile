@@ -175,7 +175,7 @@ processes:
 WHOLE = sh e2e/prerequisites.sh && HALLMARK_CAMPAIGN=whole CI=true $(GO) test -count=1 -timeout 2h -v -run
 
 hosts:
-	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions)$$' ./e2e/plugins
+	@$(WHOLE) '^(TestPluginHost|TestPluginHostPackage|TestCoreOfNodeVersions|TestSpecifiersAsNode)$$' ./e2e/plugins
 
 sequences:
 	@$(WHOLE) '^TestSequences$$' ./e2e/sequences

@@ -112,7 +112,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		computed: map[string]sites{},
 		outside:  map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{},
 		unparsed: map[string]error{}}
-	v := b.vendorDirs()
+	resolver := b.resolver()
 	var queue []string
 	seen, starred := map[string]bool{}, map[string]bool{}
 	enqueue := func(file string) {
@@ -126,17 +126,10 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		case isScript(f.Path):
 			enqueue(f.Path)
 		case path.Base(f.Path) == "package.json":
-			if f.Size > MaxManifest {
-				u.unparsed[f.Path] = fmt.Errorf("more than %d bytes", MaxManifest)
-			}
-			for _, target := range packageTargets(b.Contents[f.Path]) {
-				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) {
-					b.eachMatch(file, func(match string) {
-						starred[match] = starred[match] || match != file && !isScript(match) && !seen[match]
-						enqueue(match)
-					})
-				})
-			}
+			u.followTargets(resolver, f.Path, func(match string, starry bool) {
+				starred[match] = starred[match] || starry && !isScript(match) && !seen[match]
+				enqueue(match)
+			})
 		}
 	}
 	for len(queue) > 0 {
@@ -175,28 +168,43 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 				if imp.Kind != Global {
 					u.imports++
 				}
-				u.classify(b, v, site{imp, file}, enqueue)
+				u.classify(resolver, site{imp, file}, enqueue)
 			}
 		}
 	}
 	return u, nil
 }
 
+// followTargets follows what a package.json names. It calls each with the files that Node may load for it, and
+// whether only a star stands for one.
+func (u *usage) followTargets(b *resolver, file string, each func(file string, starry bool)) {
+	if len(b.Contents[file]) > MaxManifest {
+		u.unparsed[file] = fmt.Errorf("more than %d bytes", MaxManifest)
+		return
+	}
+	p, err := readPackage(b.Contents[file])
+	if err != nil {
+		u.computed[file] = append(u.computed[file], site{Import{Kind: Use, Specifier: err.Error(), Computed: true}, file})
+	}
+	for _, target := range packageTargets(p) {
+		u.classify(b, site{Import{Kind: Require, Specifier: target}, file}, func(target string) {
+			b.eachMatch(target, func(match string) { each(match, match != target) })
+		})
+	}
+}
+
 // classify sorts one import into what it means.
-func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue func(string)) {
+func (u *usage) classify(b *resolver, s site, enqueue func(string)) {
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
 	case s.Kind == Global:
 		put(u.globals, specifier)
 		return
-	// the targets of a package.json are classified with it
-	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
-		return
 	case s.Kind == Native: // whatever the file is called
 		put(u.native, specifier)
 		return
-	case s.Computed, strings.HasPrefix(specifier, "#"):
+	case s.Computed:
 		put(u.computed, s.file)
 		return
 	case strings.Contains(specifier, `\`), specifier == "",
@@ -205,20 +213,19 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:
-		found := nodecore.OfBuiltin(specifier)
-		for _, b := range found {
-			if b.Need != "" {
-				put(u.core, b.Module)
-			}
-		}
-		if len(found) == 0 {
-			put(u.forbidden, "node:"+strings.TrimPrefix(specifier, "node:"))
+		u.followBuiltin(s)
+		return
+	case strings.HasPrefix(specifier, "#"):
+		// the targets of a package.json are classified with it
+		if !b.hasImports(s.file) || path.Base(s.file) == "package.json" || isUnclear(specifier[1:]) ||
+			hasRelativeSegment(specifier[1:]) {
+			put(u.computed, s.file)
 		}
 		return
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
 		u.followRelative(b, s, enqueue)
 		return
-	case strings.HasPrefix(specifier, "/"):
+	case strings.HasPrefix(specifier, "/"), strings.HasPrefix(specifier, ".."): // which require follows as ./..
 		put(u.forbidden, specifier)
 		return
 	}
@@ -226,35 +233,54 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		if b.Need != "" {
 			put(u.core, b.Module)
 		}
-		return
+		if !nodecore.IsPackageElsewhere(specifier) {
+			return
+		}
 	}
+	u.followPackage(b, s, enqueue)
+}
+
+// followBuiltin notes what a name gives that process is asked for.
+func (u *usage) followBuiltin(s site) {
+	found := nodecore.OfBuiltin(s.Specifier)
+	for _, b := range found {
+		if b.Need != "" {
+			u.core[b.Module] = append(u.core[b.Module], s)
+		}
+	}
+	if len(found) == 0 {
+		name := "node:" + strings.TrimPrefix(s.Specifier, "node:")
+		u.forbidden[name] = append(u.forbidden[name], s)
+	}
+}
+
+// followPackage follows an import of a package. What it may load in each node_modules of dist/ is scanned.
+func (u *usage) followPackage(b *resolver, s site, enqueue func(string)) {
+	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
+	specifier, name := s.Specifier, packageOf(s.Specifier)
 	if scheme, _, ok := strings.Cut(specifier, ":"); ok && !strings.Contains(scheme, "/") {
 		put(u.forbidden, specifier) // data:, file:, https:, a drive, or node: with an unknown name
+		return
+	}
+	// require follows a package's name with any path, and the name is part of a URL that import looks in
+	if isUnclear(name) || slices.ContainsFunc(spellings(specifier), hasRelativeSegment) {
+		put(u.forbidden, specifier)
 		return
 	}
 	if strings.HasSuffix(strings.ToLower(specifier), ".node") {
 		put(u.native, specifier)
 	}
-	name := packageOf(specifier)
-	for _, spelling := range spellings(specifier) {
-		if hasRelativeSegment(spelling) {
-			put(u.forbidden, specifier) // require follows a package's name with any path
-			return
-		}
+	if isUnclear(specifier) {
+		put(u.computed, s.file)
 	}
-	dir, ok := vendorOf(vendored, s.file, name)
-	if !ok {
-		if name != SDK {
-			put(u.external, name)
-		}
-		return
+	found := b.refersToItself(s.file, name)
+	for _, modules := range modulesAbove(s.file) {
+		u.reach(b, s, path.Join(DistDir, modules, name), enqueue) // its package.json may be a link
+		u.reach(b, s, path.Join(DistDir, modules, specifier), enqueue)
+		found = found || b.endsSearch(modules, s.Import)
 	}
-	file := path.Join(dir, specifier)
-	if hasDotSegment(file) {
-		put(u.dotted, file)
-	}
-	if s.Kind != Resolve && !skippedByNode(file) {
-		enqueue(file)
+	if !found && name != SDK {
+		put(u.external, name)
 	}
 }
 
@@ -274,29 +300,33 @@ func hasRelativeSegment(p string) bool {
 }
 
 // followRelative follows an import of a file. What it loads is scanned, whatever its name.
-func (u *usage) followRelative(b *Bundle, s site, enqueue func(string)) {
-	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
+func (u *usage) followRelative(b *resolver, s site, enqueue func(string)) {
 	for _, specifier := range spellings(s.Specifier) {
 		if strings.HasSuffix(strings.ToLower(specifier), ".node") {
-			put(u.native, specifier)
+			u.native[specifier] = append(u.native[specifier], s)
 		}
-		target := path.Join(DistDir, path.Dir(s.file), specifier)
-		file, inside := strings.CutPrefix(target, DistDir+"/")
-		switch {
-		case target == DistDir:
-		case target == ".." || strings.HasPrefix(target, "../"):
-			put(u.forbidden, s.Specifier)
-		case !inside:
-			put(u.outside, target)
-		case b.mayBeRefused(target):
-			put(u.outside, target)
-		default:
-			if hasDotSegment(file) {
-				put(u.dotted, file)
-			}
-			if s.Kind != Resolve && !skippedByNode(file) {
-				enqueue(file)
-			}
+		if strings.Contains(specifier, "//") && strings.Contains(specifier, "..") { // which takes back less in a URL
+			u.computed[s.file] = append(u.computed[s.file], s)
+		}
+		u.reach(b, s, path.Join(DistDir, path.Dir(s.file), specifier), enqueue)
+	}
+}
+
+// reach notes what Node may load for a path in the plugin's directory. Of a file of dist/, its imports count as well.
+func (u *usage) reach(b *resolver, s site, target string, enqueue func(string)) {
+	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
+	file, inside := strings.CutPrefix(target, DistDir+"/")
+	switch {
+	case target == ".." || strings.HasPrefix(target, "../"):
+		put(u.forbidden, s.Specifier)
+	case !inside && target != DistDir, b.mayBeRefused(target):
+		put(u.outside, target)
+	case inside:
+		if hasDotSegment(file) {
+			put(u.dotted, file)
+		}
+		if s.Kind != Resolve && !skippedByNode(file) {
+			enqueue(file)
 		}
 	}
 }

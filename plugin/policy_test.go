@@ -115,7 +115,7 @@ func TestNative(t *testing.T) {
 		"there":              {"dist/a.node": "x"},
 		"there, in capitals": {"dist/a.NODE": "x"},
 		"imported":           {"dist/index.js": "require ./a.node"},
-		"of a package":       {"dist/index.js": "require a/b.node", "dist/node_modules/a/b.js": "1"},
+		"of a package":       {"dist/index.js": "require a/b.node", "dist/node_modules/a/b.node": "1"},
 		"opened":             {"dist/index.js": "dlopen /x"},
 	} {
 		b, m := bundle(t, ``, files)

@@ -14,12 +14,14 @@ import (
 // those above it, but not in node_modules of node_modules. What is expected is what
 // require.resolve of Node 20 gives for these files.
 func TestVendorOf(t *testing.T) {
-	var files []tree.File
-	for _, dir := range []string{"node_modules/node_modules/axios", "node_modules/x", "node_modules/x/node_modules/y",
+	b := &Bundle{Contents: map[string][]byte{}}
+	for _, dir := range []string{"node_modules/node_modules/axios", "node_modules/node_modules",
+		"node_modules/x", "node_modules/x/node_modules/y",
 		"node_modules/c", "node_modules/@s/d", "sub/node_modules/z", "not_node_modules/w"} {
-		files = append(files, tree.File{Path: dir + "/index.js"})
+		b.Files = append(b.Files, tree.File{Path: dir + "/index.js"})
+		b.Contents[dir+"/index.js"] = nil
 	}
-	vendored := (&Bundle{Files: files}).vendorDirs()
+	resolver := b.resolver()
 	for _, c := range []struct{ file, name, dir string }{
 		{"index.js", "axios", ""}, {"node_modules/a.js", "axios", ""}, {"node_modules/x/index.js", "axios", ""},
 		{"node_modules/node_modules/a.js", "axios", ""}, {"node_modules/node_modules/axios/index.js", "axios", ""},
@@ -31,11 +33,18 @@ func TestVendorOf(t *testing.T) {
 		{"node_modules/x/node_modules/y/index.js", "x", "node_modules"}, {"node_modules/c/index.js", "y", ""},
 		{"sub/a.js", "z", "sub/node_modules"}, {"sub/deep/a.js", "z", "sub/node_modules"}, {"a.js", "z", ""},
 		{"sub/node_modules/z/index.js", "c", "node_modules"}, {"sub/node_modules/b.js", "z", "sub/node_modules"},
-		{"a.js", "@s/d", "node_modules"}, {"a.js", "@s", ""}, {"not_node_modules/a.js", "w", ""}, {"a.js", "w", ""},
+		{"a.js", "@s/d", "node_modules"}, {"not_node_modules/a.js", "w", ""}, {"a.js", "w", ""},
 	} {
-		dir, ok := vendorOf(vendored, c.file, c.name)
-		if dir != c.dir || ok != (c.dir != "") {
-			t.Errorf("%s requires %s: %q, %v; want %q", c.file, c.name, dir, ok, c.dir)
+		for _, kind := range []Kind{Require, Static} {
+			dir := ""
+			for _, modules := range modulesAbove(c.file) {
+				if dir == "" && resolver.endsSearch(modules, Import{Kind: kind, Specifier: c.name}) {
+					dir = modules
+				}
+			}
+			if dir != c.dir {
+				t.Errorf("%s of %s in %s: %q, want %q", kind, c.name, c.file, dir, c.dir)
+			}
 		}
 	}
 }
@@ -111,15 +120,16 @@ func TestLoadedAsNodeDoes(t *testing.T) {
 
 // A # name is known through the package.json of the file's own package alone.
 func TestScoped(t *testing.T) {
+	says := []byte(`{"imports": {}}`)
 	b := &Bundle{
-		Contents: map[string][]byte{"package.json": nil, "node_modules/x/package.json": nil,
-			"node_modules/@s/y/lib/package.json": nil}}
+		Contents: map[string][]byte{"package.json": says, "node_modules/x/package.json": says,
+			"node_modules/@s/y/lib/package.json": says, "plain/package.json": []byte(`{}`)}}
 	for file, want := range map[string]bool{
-		"a.js": true, "sub/a.js": true, "node_modules/x/a.js": true, "node_modules/x/lib/a.js": true,
+		"a.js": true, "sub/a.js": true, "plain/a.js": false, "node_modules/x/a.js": true, "node_modules/x/lib/a.js": true,
 		"node_modules/z/a.js": false, "node_modules/a.js": false,
 		"node_modules/@s/y/lib/a.js": true, "node_modules/@s/y/a.js": false,
 	} {
-		if b.hasPackageScope(file) != want {
+		if b.resolver().hasImports(file) != want {
 			t.Errorf("%s: %v", file, !want)
 		}
 	}

@@ -149,6 +149,13 @@ func OfModule(specifier string) (Access, bool) {
 	return a, ok && (prefixed || !a.scheme)
 }
 
+// IsPackageElsewhere reports whether a specifier of [OfModule] is a package for some of the Nodes: those that do not
+// have the module yet, or no longer, look for one of its name.
+func IsPackageElsewhere(specifier string) bool {
+	return strings.HasPrefix(specifier, "_stream_") ||
+		strings.HasSuffix(specifier, "/iter") && !strings.HasPrefix(specifier, "node:")
+}
+
 // OfBuiltin returns what a name stands for that is given to process.getBuiltinModule or process.binding: a module, a
 // binding, or either. It is empty if neither knows the name, or no plugin may have what one gives.
 func OfBuiltin(name string) []Access {
