@@ -103,3 +103,17 @@ func TestComputedAndPlain(t *testing.T) {
 		t.Errorf("a file beyond the limit: %v", err)
 	}
 }
+
+// Node 20 runs a file called .ts as JavaScript if require asks for it, and later ones run .TS so. What means another thing
+// in the two languages is read as JavaScript, however new the syntax beside it is.
+func TestTypeScriptIsReadAsJavaScript(t *testing.T) {
+	const code = "f<typeof import('fs')>(x)"
+	for _, before := range []string{"", "using q = o; ", "@dec class A {}; "} {
+		for _, name := range []string{"a.ts", "a.TS", "a.cts", "a.js"} {
+			found, err := File(name, []byte(before+code))
+			if err != nil || len(found) != 1 || found[0].Specifier != "fs" {
+				t.Errorf("%s, %s: %v, %v", name, before+code, found, err)
+			}
+		}
+	}
+}

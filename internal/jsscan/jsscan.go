@@ -52,7 +52,11 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	}
 	found, globals, read := scanTree(content, content)
 	if !read {
-		code, err := rewriteOlder(name, content)
+		// Some Nodes run a file of TypeScript as JavaScript, if it is that too.
+		code, err := rewriteOlder(content, api.LoaderJS)
+		if err != nil && loader(name) != api.LoaderJS {
+			code, err = rewriteOlder(content, loader(name))
+		}
 		if err != nil && !mayImport(content) {
 			return nil, nil
 		}
@@ -174,9 +178,9 @@ func parseTree(code []byte, inline bool) (*js.AST, []byte) {
 
 // rewriteOlder rewrites code to older syntax, which the tree's parser can read. Its error names the
 // line that esbuild cannot read.
-func rewriteOlder(name string, content []byte) ([]byte, error) {
+func rewriteOlder(content []byte, language api.Loader) ([]byte, error) {
 	r := api.Transform(string(content), api.TransformOptions{
-		Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",
+		Target: api.ES2018, Loader: language, LogLevel: api.LogLevelSilent, Sourcefile: "x",
 		Supported: map[string]bool{
 			"top-level-await": true, "dynamic-import": true, "import-meta": true, "bigint": true,
 			"import-attributes": false, "destructuring": true, "async-generator": true, "for-await": true,
