@@ -120,8 +120,6 @@ export interface Session {
   callTool(name: string, args?: unknown, extra?: unknown): Promise<any>;
   readResource(uri: string | URL, extra?: unknown): Promise<any>;
   getPrompt(name: string, args?: unknown, extra?: unknown): Promise<any>;
-  /** Whether a template of a URI is for this one. */
-  matches(uri: string): Promise<boolean>;
   usage(): Promise<Record<string, number>> | Record<string, number>;
   close(): Promise<void> | void;
   captured: Registration[];

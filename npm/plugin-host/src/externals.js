@@ -6,27 +6,34 @@ import { PolicyError, ValidationError } from './errors.js';
 import { visible } from './gate.js';
 import { sdkName } from './rules.js';
 
-async function versionIn(dir) {
+async function manifestIn(dir) {
   try {
-    return JSON.parse(await readFile(join(dir, 'package.json'), 'utf8')).version;
+    return JSON.parse(await readFile(join(dir, 'package.json'), 'utf8'));
   } catch {
     return undefined;
   }
 }
 
+const versionIn = async (dir) => (await manifestIn(dir))?.version;
+
+// findUpwards returns the package that a directory, or the nearest one above, has below a path.
+async function findUpwards(start, path) {
+  for (let from = start, last = ''; from !== last; last = from, from = dirname(from)) {
+    if (await manifestIn(join(from, path)) !== undefined) return join(from, path);
+  }
+  return undefined;
+}
+
 /** findSDK returns the directory of the SDK: the one that was named, or what the main script of the process would get. */
 export async function findSDK(named) {
   if (named !== undefined) {
-    if (await versionIn(named) === undefined) throw new ValidationError(`${named} is no ${sdkName}: it has no package.json`);
+    if (await manifestIn(named) === undefined) throw new ValidationError(`${named} is no ${sdkName}: it has no package.json`);
     return realpath(named);
   }
   for (const start of [process.argv[1] && dirname(process.argv[1]), process.cwd()]) {
     if (!start) continue;
-    let from = await realpath(start).catch(() => start);
-    for (let up = ''; from !== up; up = from, from = dirname(from)) {
-      const dir = join(from, 'node_modules', ...sdkName.split('/'));
-      if (await versionIn(dir) !== undefined) return realpath(dir);
-    }
+    const dir = await findUpwards(await realpath(start).catch(() => start), join('node_modules', ...sdkName.split('/')));
+    if (dir !== undefined) return realpath(dir);
   }
   return undefined;
 }
@@ -69,4 +76,25 @@ export async function linkPackages({ root, sdk, externals }) {
     await symlink(dir, at, process.platform === 'win32' ? 'junction' : 'dir');
   }
   return [...packages.values()];
+}
+
+/**
+ * dependenciesOf returns the directories of a package and of all that it depends on, as Node finds them and as they really
+ * are: what whoever loads the package has to read.
+ */
+export async function dependenciesOf(dir) {
+  const found = new Set();
+  const queue = [dir];
+  for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
+    const real = await realpath(at);
+    found.add(at);
+    if (found.has(real) && real !== at) continue;
+    found.add(real);
+    const { dependencies, optionalDependencies, peerDependencies } = await manifestIn(real) ?? {};
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const one = await findUpwards(real, join('node_modules', ...name.split('/')));
+      if (one !== undefined && !found.has(one)) queue.push(one);
+    }
+  }
+  return [...found];
 }

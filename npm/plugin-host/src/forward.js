@@ -1,5 +1,6 @@
 // Offers with the real server what a plugin offers: all of it, or nothing.
 import { OperationError } from './errors.js';
+import { matchesTemplate } from './template.js';
 
 /**
  * forward offers a session's tools, resources and prompts with a server, and returns how they are taken back. With the
@@ -60,23 +61,33 @@ function open(server, all, kind) {
       const one = mine.get(name);
       return one === undefined ? own() : one.session.getPrompt(name, args ?? {}, extra);
     });
-  } else if (kind === 'resources') {
-    answer(server, 'resources/read', ({ uri }, extra, own) => {
-      const one = mine.get(uri);
-      return one === undefined ? own() : one.session.readResource(uri, extra);
-    });
-  } else {
+  } else if (!all.reads) {
+    all.reads = true;
     answer(server, 'resources/read', async ({ uri }, extra, own) => {
       try {
         return await own();
       } catch (e) {
-        for (const session of new Set([...mine.values()].map((o) => o.session))) {
-          if (await session.matches(uri)) return session.readResource(uri, extra);
-        }
-        throw e;
+        const one = isNotFound(e, uri) ? find(all, uri) : undefined;
+        if (one === undefined) throw e;
+        return one.session.readResource(uri, extra);
       }
     });
   }
+}
+
+// isNotFound reports whether the server itself has no such resource: an error of one that it has is the answer.
+const isNotFound = (e, uri) => [uri, URL.canParse(uri) ? new URL(uri).href : uri].some((u) => String(e?.message).endsWith(`Resource ${u} not found`));
+
+// find returns the plugin's resource for a URI: the one of that name, or the first whose template it matches.
+function find(all, uri) {
+  return all.resources?.get(uri) ?? [...all.resourceTemplates?.values() ?? []].find((o) => matchesTemplate(o.listed.uriTemplate, uri));
+}
+
+// demandOwn throws if what a plugin offers is, by a template, another plugin's.
+function demandOwn(all, listed) {
+  const others = listed.uri !== undefined ? [...all.resourceTemplates?.keys() ?? []].filter((t) => matchesTemplate(t, listed.uri))
+    : [...all.resources?.keys() ?? []].filter((uri) => matchesTemplate(listed.uriTemplate, uri));
+  if (others.length > 0) throw new OperationError(`resource ${listed.uri ?? listed.uriTemplate} is within ${others[0]} of another plugin`);
 }
 
 async function offerBeside(server, session) {
@@ -93,6 +104,7 @@ async function offerBeside(server, session) {
     const { list, key, what } = kinds[kind];
     names[kind] ??= new Set((await server.server._requestHandlers.get(list)({ method: list, params: {} }, {}))[kind].map((l) => l[key]));
     if (names[kind].has(listed[key])) throw new OperationError(`${what} ${listed[key]} is already registered`);
+    if (what === 'resource') demandOwn(all, listed);
     names[kind].add(listed[key]);
   }
   for (const [kind, listed] of wanted) all[kind].set(listed[kinds[kind].key], { listed, session });

@@ -4,7 +4,7 @@ import { quote } from './isolate/hostile.js';
 
 /**
  * sessionOf makes a session of what a plugin registered. ask calls one of its handlers: (kind, params, extra) → what the
- * handler gave, where kind is tool, resource, prompt or matches.
+ * handler gave, where kind is tool, resource or prompt.
  */
 export function sessionOf(name, { tools, resources, prompts }, ask, more) {
   const demand = (list, member, what) => {
@@ -15,7 +15,6 @@ export function sessionOf(name, { tools, resources, prompts }, ask, more) {
     callTool: async (tool, args = {}, extra) => { demand(tools, tool, 'tool'); return ask('tool', { name: tool, args }, extra); },
     readResource: async (uri, extra) => ask('resource', { uri: String(uri) }, extra),
     getPrompt: async (prompt, args = {}, extra) => { demand(prompts, prompt, 'prompt'); return ask('prompt', { name: prompt, args }, extra); },
-    matches: async (uri) => resources.some((r) => r.uriTemplate !== undefined) && await ask('matches', { uri: String(uri) }) === true,
     ...more,
   };
   session.captured ??= capturedOf(session);

@@ -2,12 +2,13 @@
 // memory, time and messages.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { join, sep } from 'node:path';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationError, PolicyError } from './errors.js';
-import { linkPackages } from './externals.js';
+import { dependenciesOf, linkPackages } from './externals.js';
 import { quote } from './isolate/hostile.js';
 import { limitsOf, Peer } from './isolate/peer.js';
 import { Family, killGroup, usageOf } from './isolate/processes.js';
@@ -24,11 +25,22 @@ function permissionFlag() {
 
 const hasFlag = (name) => process.allowedNodeEnvironmentFlags.has(name);
 
-// modulesRoot is the outermost directory of packages that a package's own dependencies are looked for in.
-function modulesRoot(dir) {
-  const parts = dir.split(sep);
-  const at = parts.lastIndexOf('node_modules');
-  return at > 0 ? parts.slice(0, at + 1).join(sep) : dir;
+// inherited are what a process gets for the descriptors of ours that it would inherit, beside those of the list: nothing. Node
+// closes its own ones, and not those that it was started with.
+function inherited(own) {
+  const dir = process.platform === 'linux' ? '/proc/self/fd' : process.platform === 'win32' ? '' : '/dev/fd';
+  if (dir === '') return own;
+  const kept = (fd) => {
+    try {
+      if (process.platform !== 'linux') return true;
+      return (parseInt(/^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))[1], 8) & 0o2000000) === 0;
+    } catch {
+      return false; // the one by which the directory was read
+    }
+  };
+  const last = Math.max(own.length - 1, ...readdirSync(dir).map(Number).filter((fd) => fd >= own.length && kept(fd)));
+  if (last > 4096) throw new OperationError(`the host was started with the descriptor ${last}, which a plugin must not inherit`);
+  return [...own, ...new Array(last + 1 - own.length).fill('ignore')];
 }
 
 function nodeArguments(plugin, limits, readable, flag) {
@@ -54,7 +66,10 @@ function nodeArguments(plugin, limits, readable, flag) {
     if (why) refused.push([name, why]);
   }
   // What opens files that the permission model does not ask about. Who may start programs needs none of these.
-  if (!rules.exec) for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3: Node's permission model does not hold what it opens`]);
+  if (!rules.exec) {
+    for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3: Node's permission model does not hold what it opens`]);
+    refused.push(['vm', 'vm is refused in tier 3: V8 runs whatever its cached code says']); // which is out of each check
+  }
   const permissions = { network: rules.network, native: rules.native };
   args.push(JSON.stringify({ root: plugin.root, entry: plugin.entry, permissions, refused, messageBytes: limits.messageBytes }));
   return args;
@@ -81,22 +96,23 @@ process.on('exit', () => { for (const kill of running) kill(); });
 
 /** lines calls each with the lines of a stream, of which none may be longer than limit. */
 function lines(stream, limit, each, tooLong) {
-  let held = [];
+  let room = Buffer.alloc(1 << 12); // which holds the begin of a line, however it comes
   let size = 0;
+  const hold = (data) => {
+    if (size + data.length > room.length) room = Buffer.concat([room], Math.max(2 * room.length, size + data.length));
+    size += data.copy(room, size);
+  };
   stream.on('data', (data) => {
     let from = 0;
     for (let i = data.indexOf(10); i >= 0; i = data.indexOf(10, from)) {
-      const line = Buffer.concat([...held, data.subarray(from, i)]);
-      [held, size, from] = [[], 0, i + 1];
-      if (line.length > limit) return tooLong();
-      each(line.toString());
+      hold(data.subarray(from, i));
+      const line = room.toString('utf8', 0, size);
+      if (size > limit) return tooLong();
+      [size, from] = [0, i + 1];
+      each(line);
     }
-    if (from === data.length) return;
-    held.push(data.subarray(from));
-    if ((size += data.length - from) > limit) {
-      [held, size] = [[], 0];
-      tooLong();
-    }
+    hold(data.subarray(from));
+    if (size > limit) tooLong();
   });
   stream.on('error', () => {});
 }
@@ -110,11 +126,11 @@ export async function open(plugin) {
     throw new PolicyError(`tier 3 can give native addons from Node 20.12, and this is ${process.version}`, { plugin: plugin.name });
   }
   const packages = await linkPackages(plugin);
-  const readable = packages.flatMap((dir) => [dir, modulesRoot(realpathSync(dir))]);
+  const readable = (await Promise.all(packages.map(dependenciesOf))).flat();
   const mark = `HALLMARK_PLUGIN=${randomUUID()}`;
   const [program, args] = lead(nodeArguments(plugin, limits, readable, flag));
   const child = spawn(program, args, {
-    cwd: plugin.root, env: { ...variablesOf(plugin), [mark.split('=')[0]]: mark.split('=')[1] }, stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    cwd: plugin.root, env: { ...variablesOf(plugin), [mark.split('=')[0]]: mark.split('=')[1] }, stdio: inherited(['ignore', 'pipe', 'pipe', 'pipe']),
     detached: process.platform !== 'win32', windowsHide: true,
   });
   await new Promise((resolve, reject) => {
@@ -137,6 +153,7 @@ export async function open(plugin) {
     },
     kill: async () => {
       clearInterval(watch);
+      tell();
       family.killAll();
       for (const s of [channel, child.stdout, child.stderr]) s.destroy();
       let patience;
@@ -145,51 +162,52 @@ export async function open(plugin) {
       family.killAll();
       running.delete(killNow);
     },
-    warn: plugin.warn,
   });
   channel.on('close', () => peer.end('it closed its channel'));
   exited.then((how) => peer.end(`its process ended (${how})${said ? `, saying ${quote(said.slice(-500))}` : ''}`));
   lines(channel, limits.messageBytes, (line) => peer.receive(line), () => peer.end('message', PolicyError));
 
-  // Its output is read and bounded as its messages are.
-  let budget = 0;
-  const refill = () => { budget = limits.messageBytes; };
-  refill();
+  // Its output is bounded as its messages are, and told once a second.
+  let printed = '';
+  let budget = limits.messageBytes;
   for (const s of [child.stdout, child.stderr]) {
     s.on('data', (data) => {
       if ((budget -= data.length) < 0) return void peer.end('it printed without an end', PolicyError);
-      said = (said + data.toString()).slice(-2000);
-      plugin.warn?.(`plugin ${plugin.name}: ${quote(data.toString().trimEnd(), 2000)}`);
+      printed = (printed + data.toString()).slice(-4000);
+      said = printed.slice(-500);
     });
     s.on('error', () => {});
     s.unref?.();
   }
+  const tell = () => {
+    if (printed !== '') plugin.warn?.(`plugin ${plugin.name}: ${quote(printed.trimEnd(), 2000)}`);
+    [printed, budget] = ['', limits.messageBytes];
+  };
   child.unref();
   channel.unref?.();
 
-  // Samples: memory always, and the processor's time: of a call, and of what nobody called, which may have a tenth of it.
+  // Samples: memory, and the processor's time, of a call and of what nobody called. Of that it may use a tenth. What it used
+  // while calls were pending is theirs, as far as its threads can have used it.
   let used = { rssBytes: 0, cpuMillis: 0 };
   let begin = 0;
   let idle = limits.callMillis;
-  let [answered, asked] = [0, 0];
-  let ticks = 0;
+  let [answered, at, pendingMillis, ticks] = [0, performance.now(), 0, 0];
   const most = limits.heapBytes + (160 << 20); // Node itself, and the young generation
+  const threads = Math.min(4, availableParallelism());
   watch = setInterval(async () => {
-    if (++ticks % 10 === 0) refill();
-    if (peer.pending === 0 && ticks % 10 !== 0) { begin = undefined; return; }
+    if (++ticks % 10 === 0) tell();
+    if (peer.pending === 0) begin = undefined;
+    if (peer.pending === 0 && ticks % 10 !== 0) return;
     const now = plugin.rules.exec && process.platform === 'linux' ? family.sample() : await usageOf(pid);
     if (!now || peer.ended) return;
-    const spent = now.cpuMillis - used.cpuMillis;
-    used = now;
+    const [spent, passed, called] = [now.cpuMillis - used.cpuMillis, performance.now() - at, peer.pendingMillis - pendingMillis];
+    [used, at, pendingMillis] = [now, performance.now(), peer.pendingMillis];
     if (now.rssBytes > most) return void peer.end('heap', PolicyError);
-    if (peer.pending > 0) {
-      if (begin === undefined || peer.answered !== answered) [begin, answered] = [now.cpuMillis, peer.answered];
-      else if (now.cpuMillis - begin > Math.max(limits.callMillis, limits.startMillis * (answered === 0))) peer.end('cpu', PolicyError);
-    } else {
-      if (peer.asked === asked) idle = Math.min(limits.callMillis, idle + 100) - spent;
-      if (idle < 0) peer.end('idle', PolicyError);
-    }
-    asked = peer.pending > 0 ? -1 : peer.asked;
+    idle = Math.min(limits.callMillis, idle + passed / 10) - Math.max(0, spent - called * threads);
+    if (idle < 0) return void peer.end('idle', PolicyError);
+    if (peer.pending === 0) return;
+    if (begin === undefined || peer.answered !== answered) [begin, answered] = [now.cpuMillis, peer.answered];
+    else if (now.cpuMillis - begin > Math.max(limits.callMillis, limits.startMillis * (answered === 0))) peer.end('cpu', PolicyError);
   }, 100);
   watch.unref();
 

@@ -152,7 +152,7 @@ for (const tier of sampled ? [3] : [3, 2]) { // 2 is 3 with frozen intrinsics
       const s = await started(t, tier, tools({ t: flood }));
       const first = await outcome(s.callTool('t'));
       await wait(100);
-      assert.match(`${first} ${await outcome(s.callTool('t'))}`, /more than 1000 messages in a second/);
+      assert.match(`${first} ${await outcome(s.callTool('t'))}`, /it answered what nobody asked/);
       await stillWorks();
     });
 
@@ -203,6 +203,14 @@ for (const tier of sampled ? [3] : [3, 2]) { // 2 is 3 with frozen intrinsics
     });
 
     // -- ends
+
+    test('exit and abort end the plugin', async (t) => {
+      for (const way of ['process.exit(0)', 'process.reallyExit(0)', 'process.abort()']) {
+        const s = await started(t, tier, tools({ t: `${way}; return {content: []};`, u: 'return {content: []};' }));
+        assert.match(await outcome(s.callTool('t')), /was ended: (its process ended|it closed its channel)/, way);
+        assert.match(await outcome(s.callTool('u')), /was ended/);
+      }
+    });
 
     test('exit, abort and signals of a plugin are its own end', async (t) => {
       for (const way of ['process.exit(0)', 'process.abort()', 'process.reallyExit(0)', 'process.kill(process.pid, 9)', 'process.kill(process.ppid, 9)', 'process._kill(process.ppid, 9)',
@@ -261,6 +269,15 @@ describe('tier 3 alone', () => {
       burn: `setInterval(() => { const end = Date.now() + 90; while (Date.now() < end); }, 100); return {content: []};`,
       rest: `setInterval(() => { const end = Date.now() + 1; while (Date.now() < end); }, 100); return {content: []};`,
     }), { limits: { callMillis: 1500 } });
+    // Calls that somebody makes do not hide it.
+    const u = await started(t, 3, tools({ burn: `const go = () => { const end = Date.now() + 15; while (Date.now() < end); setImmediate(go); }; setTimeout(go, 1); return {content: []};`, t: 'return {content: []};' }), { limits: { callMillis: 1500 } });
+    await u.callTool('burn');
+    let called = '';
+    for (let i = 0; i < 60 && !/was ended/.test(called); i++) {
+      await wait(500);
+      called = await outcome(u.callTool('t'));
+    }
+    assert.match(called, /processor time while nobody called it/);
     const other = await started(t, 3, tools({ t: `return {content: []};`, rest: `setInterval(() => {}, 20); return {content: []};` }), { limits: { callMillis: 1500 } });
     await s.callTool('burn');
     await other.callTool('rest');
@@ -276,7 +293,7 @@ describe('tier 3 alone', () => {
   const linux = process.platform === 'linux';
 
   test('messages on the channel are those of a stranger', async (t) => {
-    for (const bytes of ['"x"', '[]', 'null', '{', '{"id":2,"error":null}', '{"id":2,"error":{"message":{"a":1}}}', '{"id":"2","result":1}', '{"id":-1}', '\\u0000\\u0001', '{"log":"error"}', '{"fetch":1,"url":"http://127.0.0.1"}', '[['.repeat(100)]) {
+    for (const bytes of ['"x"', '[]', 'null', '{', '{"id":2,"error":null}', '{"id":2,"error":{"message":{"a":1}}}', '{"id":"2","result":1}', '{"id":-1}', '\\u0000\\u0001', '{"log":"error"}', '{"log":"a","text":{"toString":1}}', '{"id":2,"error":{"message":{"toString":1},"name":{"toString":null}}}', '\u001b[2J', '{"fetch":1,"url":"http://127.0.0.1"}', '[['.repeat(100)]) {
       const s = await started(t, 3, tools({ t: `require('fs').writeSync(3, ${JSON.stringify(bytes)} + '\\n'); return {content: []};` }), { limits: { callMillis: 500 } });
       assert.equal(typeof await outcome(s.callTool('t')), 'string');
     }
@@ -286,6 +303,60 @@ describe('tier 3 alone', () => {
     await outcome(closed.callTool('t'));
     await wait(1600);
     assert.match(await outcome(closed.callTool('t')), /was ended/);
+  });
+
+  test('what was not asked for is not read, and what is said is quoted', async (t) => {
+    const all = '{"a":[' + '[],'.repeat(100_000) + '[]]}\\n';
+    const s = await started(t, 3, tools({ t: `setTimeout(() => { require('fs').writeSync(3, '${all}'); }, 50); return {content: []};` }));
+    assert.equal(await outcome(s.callTool('t')), '{"content":[]}');
+    await wait(300);
+    assert.match(await outcome(s.callTool('t')), /was ended: it answered what nobody asked/);
+    const u = await started(t, 3, tools({ t: `require('fs').writeSync(3, '\\u001b[2J\\u001b]0;owned\\u0007\\n'); await new Promise(() => {});` }));
+    assert.match(await outcome(u.callTool('t')), /^policyError: [\x20-\x7e]*no JSON"?$/);
+  });
+
+  test('output is told once a second, whole or not', async (t) => {
+    const s = await started(t, 3, tools({ t: `const fs = require('fs'); const end = Date.now() + 1500; while (Date.now() < end) { fs.writeSync(1, 'x'); for (let i = 0; i < 1e4; i++); } return {content: []};` }));
+    await outcome(s.callTool('t'));
+    assert.ok(s.said.length >= 1 && s.said.length < 10, `${s.said.length} lines`);
+  });
+
+  test('descriptors that the host was started with are not inherited', { skip: process.platform === 'win32' && 'has no such descriptors' }, async (t) => {
+    const room = dir(t);
+    writeFileSync(join(room, 'secret'), 'the secret');
+    const here = (f) => JSON.stringify(new URL(f, import.meta.url).href);
+    writeFileSync(join(room, 'host.mjs'), `import { started, text, tools } from ${here('../testdata/sandbox.js')};
+      const ends = []; const t = { after: (f) => ends.push(f) };
+      const s = await started(t, 3, tools({ t: "const fs = require('fs'); const out = []; for (let fd = 4; fd < 200; fd++) { const b = Buffer.alloc(40); try { const n = fs.readSync(fd, b, 0, 40, 0); if (n) out.push(b.toString('utf8', 0, n)); } catch {} } return {content: [{type: 'text', text: 'read ' + out.join()}]};" }));
+      console.log(await text(s, 't')); for (const end of ends.reverse()) await end();`);
+    const out = await new Promise((resolve) => {
+      execFile('/bin/sh', ['-c', `exec "$0" host.mjs 20<secret 100<secret`, process.execPath], { cwd: room, timeout: 60_000 }, (e, stdout, stderr) => resolve(stdout + stderr));
+    });
+    assert.equal(out, 'read \n');
+  });
+
+  test('no code of V8 from a cache is run', async (t) => {
+    const s = await started(t, 3, tools({
+      t: `const tried = [() => new (require('vm').Script)('1'), () => require('vm').compileFunction('1'), () => require('node:vm').runInThisContext('1', {}), () => process.getBuiltinModule('vm').runInNewContext('1'),
+          async () => new (await import('node:vm')).Script('1'), async () => (await import('vm')).default.createContext({})];
+        const out = []; for (const f of tried) { try { await f(); out.push('ran'); } catch (e) { out.push(e.name); } } return {content: [{type: 'text', text: out.join()}]};`,
+    }));
+    assert.equal(await text(s, 't'), new Array(6).fill('policyError').join());
+  });
+
+  test('a list that would break that of a client is refused', async (t) => {
+    const tool = (more) => `{tools: [{name: 'e', inputSchema: {type: 'object'}, ...${more}}]}`;
+    const bad = [tool(`{inputSchema: {type: 'string'}}`), tool(`{inputSchema: {type: 'object', properties: 5}}`), tool(`{inputSchema: {type: 'object', properties: {a: 5}}}`),
+      tool(`{inputSchema: {type: 'object', required: 'a'}}`), tool(`{annotations: {readOnlyHint: 'yes'}}`), tool(`{annotations: {title: 5}}`), tool(`{icons: [{}]}`),
+      tool(`{outputSchema: {type: 'array'}}`), tool(`{name: 'e\\u001b[2J'}`), tool(`{name: 'e\\u202e'}`), `{resources: [{name: 'r', uri: 'no scheme'}]}`,
+      `{resources: [{name: 'r', uriTemplate: '{x}'}]}`, `{resources: [{name: 'r', uri: 'a://\\n'}]}`, `{prompts: [{name: 'p', icons: [{src: 1}]}]}`];
+    for (const list of bad) {
+      const code = `require('fs').writeSync(3, JSON.stringify({id: 1, result: ${list}}) + '\\n'); setTimeout(() => {}, 1e6); exports.createPlugin = () => new Promise(() => {});`;
+      await assert.rejects(open[3](subject(t, code)), /it registered/, list);
+    }
+    const kept = await started(t, 3, `exports.createPlugin = (s) => { for (const [i, o] of [{ type: 'object', properties: { a: { type: 'string' } } }, { $ref: '#/nope' }, { properties: { a: { pattern: '(' } } }, { properties: { a: { type: 'nope' } } }].entries())
+      s.registerTool('t' + i, { outputSchema: { type: 'object', ...o } }, () => ({ content: [] })); };`);
+    assert.deepEqual(kept.tools.map((x) => x.outputSchema !== undefined), [true, false, false, false]);
   });
 
   test('output without an end ends the session', async (t) => {

@@ -276,3 +276,40 @@ test('plugins are offered beside the tools of the host, unloaded, and loaded in 
     await h.close();
   }
 });
+
+test('a plugin answers for its own resources only', { skip: !sdk && 'PLUGIN_HOST_SDK is not set' }, async (t) => {
+  const dir = room(t);
+  const from = (path) => import(`${sdk}/dist/esm/${path}`);
+  const { McpServer, ResourceTemplate } = await from('server/mcp.js');
+  const { Client } = await from('client/index.js');
+  const { InMemoryTransport } = await from('inMemory.js');
+  const read = (word) => `(uri) => ({ contents: [{ uri: String(uri), text: '${word}' }] })`;
+  const make = (name, body) => plugin(dir, name, { 'index.js': `exports.createPlugin = (s) => { ${body} }` });
+  const greedy = make('greedy', `for (const [n, match] of [['all', () => ({ x: 1 })], ['throws', () => { throw new Error('no'); }]])
+    s.registerResource(n, { uriTemplate: { template: n + '://{x}', match, toString() { return n + '://{x}'; } } }, {}, ${read('greedy')});`);
+  const notes = make('notes', `s.registerResource('one', 'note://one', {}, ${read('one')});
+    s.registerResource('day', { uriTemplate: { template: 'day://{year}/{month}', match: (u) => { const m = /^day:..(\\d+).(\\d+)$/.exec(u); return m && { year: m[1], month: m[2] }; }, toString() { return 'day://{year}/{month}'; } } }, {},
+      (uri, { year, month }) => ({ contents: [{ uri: String(uri), text: month + ' of ' + year }] }));`);
+  const within = make('y-within', `s.registerResource('w', 'day://2026/11', {}, ${read('within')});`);
+  const around = make('z-around', `s.registerResource('a', { uriTemplate: { template: 'note://{x}', match: () => ({}), toString() { return 'note://{x}'; } } }, {}, ${read('around')});`);
+  for (const tier of [1, 3]) {
+    const h = host(t, { tier, sdk, flags: {} });
+    const server = new McpServer({ name: 'host', version: '1' }), client = new Client({ name: 'c', version: '1' });
+    server.resource('own', new ResourceTemplate('own://{x}', { list: undefined }), async (uri) => { if (uri.href.endsWith('bad')) throw new Error('the host failed'); return { contents: [{ uri: uri.href, text: 'own' }] }; });
+    const summary = await h.load([greedy, notes, within, around], server);
+    assert.deepEqual(summary.loaded.map((p) => p.name), ['greedy', 'notes'], `tier ${tier}`);
+    for (const { error } of summary.failed) assert.match(error.message, /is within .* of another plugin/);
+    const [a, b] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(a), client.connect(b)]);
+    const text = async (uri) => client.readResource({ uri }).then((r) => r.contents[0].text, (e) => e.message);
+    assert.deepEqual([await text('note://one'), await text('day://2026/11'), await text('own://a'), await text('all://a')], ['one', '11 of 2026', 'own', 'greedy']);
+    assert.match(await text('own://bad'), /the host failed/);
+    assert.match(await text('other://a'), /not found/);
+    assert.match(await text('day://2026/11/1'), /not found/);
+    assert.equal(await text('throws://a'), 'greedy'); // by its other one, which says that it matches
+    assert.equal(await text('day://2026/12'), '12 of 2026');
+    assert.deepEqual((await client.listResourceTemplates()).resourceTemplates.map((r) => r.uriTemplate), ['own://{x}', 'all://{x}', 'throws://{x}', 'day://{year}/{month}']);
+    await client.close();
+    await h.close();
+  }
+});

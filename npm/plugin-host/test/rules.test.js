@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { reconcile } from '../src/session.js';
 import { refuseModule } from '../src/rules.js';
+import { matchesTemplate } from '../src/template.js';
 
 const none = { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: [] };
 
@@ -38,4 +39,14 @@ test('capabilities are declared by name, or by an object with one', () => {
   const manifest = { capabilities: { tools: ['a', { name: 'b', description: 'more' }, { name: 'gone' }], prompts: [{ name: 'p' }] } };
   const session = { tools: [{ name: 'a' }, { name: 'b' }, { name: 'c' }], resources: [], prompts: [{ name: 'p' }] };
   assert.deepEqual(reconcile(manifest, session), ['tool gone is declared, and was not registered', 'tool c was registered, and is not declared']);
+});
+
+test('a URI has the form of a template, in time for their lengths', () => {
+  for (const [template, uri, want] of [
+    ['a://{x}', 'a://b', true], ['a://{x}', 'a://', false], ['a://{x}', 'a://b/c', false], ['a://{+x}', 'a://b/c', true], ['a://{x*}', 'a://b/c', true],
+    ['a://{x}/d', 'a://b/d', true], ['a://{x}/d', 'a://b/e', false], ['a://{x}/{y}', 'a://b/c', true], ['a://{x}/{y}', 'a://b', false],
+    ['a://{x}{?q}', 'a://b', true], ['a://b{?q,r}', 'a://b?q=1&r=2', true], ['a://b', 'a://b', true], ['a://b', 'a://bc', false], ['a://{x}b', 'a://bb', true],
+    ['a://{x}', 'b://b', false], ['a:{/x}', 'a:/b/c', true],
+  ]) assert.equal(matchesTemplate(template, uri), want, `${template} ${uri}`);
+  assert.equal(matchesTemplate(`a:${'{x}a'.repeat(1000)}b`, `a:${'a'.repeat(4000)}`), false);
 });

@@ -207,12 +207,13 @@ test('tier 3 gives the SDK and external packages from where the host has them', 
   const parent = room(t);
   const { open } = await import('../src/tier3.js');
   write(parent, {
-    'host/node_modules/@modelcontextprotocol/sdk/package.json': { name: '@modelcontextprotocol/sdk', version: '1.0.0', main: 'index.js' },
+    'host/node_modules/@modelcontextprotocol/sdk/package.json': { name: '@modelcontextprotocol/sdk', version: '1.0.0', main: 'index.js', dependencies: { dep: '1' } },
+    'host/node_modules/dep/package.json': { name: 'dep' }, 'host/node_modules/private/package.json': { name: 'private' }, 'host/node_modules/private/index.js': `exports.word = 'private';`,
     'host/node_modules/@modelcontextprotocol/sdk/index.js': `exports.word = require('dep').word;`,
     'host/node_modules/dep/index.js': `exports.word = 'from the SDK';`,
     'other/left/index.js': `exports.word = 'from left';`, 'other/secret.js': `exports.word = 'secret';`,
     'plugin/dist/index.mjs': `import sdk from '@modelcontextprotocol/sdk'; import left from 'left'; export function createPlugin(s) {
-      s.tool('t', async () => { let r = 'refused'; try { r = (await import(${JSON.stringify(join(parent, 'other/secret.js'))})).word; } catch {} return { content: [{ type: 'text', text: [sdk.word, left.word, r].join() }] }; }); }`,
+      s.tool('t', async () => { const r = []; for (const path of ${JSON.stringify([join(parent, 'other/secret.js'), join(parent, 'host/node_modules/private/index.js')])}) { try { r.push((await import(path)).word); } catch { r.push('refused'); } } return { content: [{ type: 'text', text: [sdk.word, left.word, ...r].join() }] }; }); }`,
   });
   const session = await open({
     name: 'p', version: '1.0.0', root: join(parent, 'plugin'), entry: 'dist/index.mjs', manifest: {}, sdk: join(parent, 'host/node_modules/@modelcontextprotocol/sdk'),
@@ -220,7 +221,7 @@ test('tier 3 gives the SDK and external packages from where the host has them', 
     rules: { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: ['left'] },
   });
   t.after(() => session.close());
-  assert.equal((await session.callTool('t')).content[0].text, 'from the SDK,from left,refused');
+  assert.equal((await session.callTool('t')).content[0].text, 'from the SDK,from left,refused,refused');
 });
 
 test('what a plugin uses is told', async (t) => {

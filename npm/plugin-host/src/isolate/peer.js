@@ -36,6 +36,8 @@ export const why = {
   flood: (l) => `it sent more than ${l.messagesPerSecond} messages in a second`,
   message: (l) => `it sent a message of more than ${l.messageBytes} bytes`,
   silent: () => 'it does not answer',
+  unasked: () => 'it answered what nobody asked',
+  unanswered: (l) => `it left ${l.pendingCalls} calls without an answer`,
 };
 
 /** Peer holds the calls that a plugin has to answer. send takes a text; kill ends the plugin for good and gives a promise. */
@@ -44,27 +46,28 @@ export class Peer {
   #limits;
   #send;
   #kill;
-  #warn;
   #pending = new Map();
+  #since = 0; // when the first of them was made
+  #busy = 0;
+  #left = new Set(); // calls that nobody waits for any more
   #next = 1;
   #second = 0;
   #received = 0;
   #ended;
   #killed;
 
-  constructor(plugin, limits, { send, kill, warn = () => {} }) {
+  constructor(plugin, limits, { send, kill }) {
     this.#plugin = plugin;
     this.#limits = limits;
     this.#send = send;
     this.#kill = kill;
-    this.#warn = warn;
   }
 
   /** ended is the error that ended the plugin, or nothing. */
   get ended() { return this.#ended; }
   get pending() { return this.#pending.size; }
-  /** asked counts the calls that were made. */
-  get asked() { return this.#next - 1; }
+  /** pendingMillis is for how long there were calls that are not answered. */
+  get pendingMillis() { return this.#busy + (this.#pending.size > 0 ? performance.now() - this.#since : 0); }
   /** answered counts the calls that were answered. */
   answered = 0;
 
@@ -75,34 +78,43 @@ export class Peer {
     this.#ended = new Kind(`plugin ${this.#plugin.name} was ended: ${said}`, { plugin: this.#plugin.name });
     for (const p of this.#pending.values()) p.fail(this.#ended);
     this.#pending.clear();
+    this.#left.clear();
     this.#killed = Promise.resolve(this.#kill());
     return this.#killed;
   }
 
-  /** receive takes a text of the plugin. */
+  /** receive takes a text of the plugin: the answer to a call. Anything else ends the plugin. */
   receive(text) {
     if (this.#ended) return;
+    try {
+      this.#take(text);
+    } catch (e) {
+      this.end(`it sent ${quote(e.message, 100)}`, PolicyError);
+    }
+  }
+
+  #take(text) {
     const second = Math.floor(performance.now() / 1000);
     if (second !== this.#second) [this.#second, this.#received] = [second, 0];
     if (++this.#received > this.#limits.messagesPerSecond) return void this.end('flood', PolicyError);
-    if (typeof text !== 'string' || text.length > this.#limits.messageBytes) return void this.end('message', PolicyError);
-    let m;
-    try {
-      m = read(text, this.#limits.messageBytes);
-      if (typeof m !== 'object' || m === null || Array.isArray(m)) throw new Error('no object');
-    } catch (e) {
-      return void this.end(`it sent what is no message: ${e.message.slice(0, 100)}`, PolicyError);
-    }
-    if (typeof m.log === 'string') {
-      this.#warn(`plugin ${this.#plugin.name}: ${quote(m.text, 2000)}`);
+    if (this.#pending.size + this.#left.size === 0) return void this.end('unasked', PolicyError); // before it is read
+    if (text.length > this.#limits.messageBytes) return void this.end('message', PolicyError);
+    const m = read(text, this.#limits.messageBytes);
+    if (typeof m !== 'object' || m === null || Array.isArray(m)) throw new Error('a message that is no object');
+    const p = this.#pending.get(m.id);
+    if (!p) {
+      if (!this.#left.delete(m.id)) this.end('unasked', PolicyError);
       return;
     }
-    const p = typeof m.id === 'number' ? this.#pending.get(m.id) : undefined;
-    if (!p) return; // an answer that nobody waits for, or no longer
-    this.#pending.delete(m.id);
+    this.#remove(m.id);
     this.answered++;
     if (m.error !== undefined && m.error !== null) p.fail(this.#errorOf(m.error));
     else p.done(m.result);
+  }
+
+  #remove(id) {
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#busy += performance.now() - this.#since;
   }
 
   #errorOf(from) {
@@ -134,18 +146,21 @@ export class Peer {
         `arguments for plugin ${this.#plugin.name} of more than ${this.#limits.messageBytes} bytes`, { plugin: this.#plugin.name }));
     }
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#late(id, method, millis), millis);
+      const timer = setTimeout(() => this.#fail(id, method, millis), millis);
       const settle = (how) => (value) => { clearTimeout(timer); how(value); };
+      if (this.#pending.size === 0) this.#since = performance.now();
       this.#pending.set(id, { done: settle(resolve), fail: settle(reject) });
       this.#send(text);
     });
   }
 
-  // late fails a call that took too long. A plugin that answers nothing at all is ended.
-  #late(id, method, millis) {
+  // fail ends a call that took too long. A plugin that answers nothing at all is ended.
+  #fail(id, method, millis) {
     const p = this.#pending.get(id);
     if (!p) return;
-    this.#pending.delete(id);
+    this.#remove(id);
+    this.#left.add(id);
+    if (this.#left.size > this.#limits.pendingCalls) return void this.end('unanswered');
     if (method === 'start' || method === 'ping') {
       p.fail(new OperationError('late'));
       this.end(method === 'start' ? 'start' : 'silent');

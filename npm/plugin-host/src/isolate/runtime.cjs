@@ -365,7 +365,6 @@ exports.makeRuntime = function makeRuntime(send) {
       if (!t) throw new PluginUsage(`no tool ${name}`);
       return invoke('tool', t, args, given);
     },
-    matches: ({ uri }) => [...resources.values()].some((r) => Boolean(matchOf(r, uri))),
     resource({ uri }, given) {
       const exact = resources.get(uri);
       if (exact && exact.template === undefined) return exact.handler(new URL(uri), given);
@@ -424,7 +423,7 @@ exports.makeRuntime = function makeRuntime(send) {
     start,
     /** registrations are {kind, method, name, args}, as the plugin made them. */
     registrations: () => [tools, resources, prompts].flatMap((map) => [...map.values()].map((entry) => entry.made)),
-    /** call asks a handler: {tool, resource, prompt, matches}. given is what it gets of the request. */
+    /** call asks a handler of a kind: tool, resource, prompt. given is what it gets of the request. */
     call: async (kind, params, given) => methods[kind](params, given ?? extra(0)),
     /** deliver takes the text of one message, and sends the answer. load is as for start. */
     deliver: (text, load) => void answer(JSON.parse(text), load),
