@@ -309,8 +309,12 @@ describe('tier 3 alone', () => {
     const all = '{"a":[' + '[],'.repeat(100_000) + '[]]}\\n';
     const s = await started(t, 3, tools({ t: `setTimeout(() => { require('fs').writeSync(3, '${all}'); }, 50); return {content: []};` }));
     assert.equal(await outcome(s.callTool('t')), '{"content":[]}');
-    await wait(300);
-    assert.match(await outcome(s.callTool('t')), /was ended: it answered what nobody asked/);
+    let last = '';
+    for (let i = 0; i < 50 && !/was ended/.test(last); i++) {
+      await wait(300); // in which it sends that
+      last = await outcome(s.callTool('t'));
+    }
+    assert.match(last, /was ended: it answered what nobody asked/);
     const u = await started(t, 3, tools({ t: `require('fs').writeSync(3, '\\u001b[2J\\u001b]0;owned\\u0007\\n'); await new Promise(() => {});` }));
     assert.match(await outcome(u.callTool('t')), /^policyError: [\x20-\x7e]*no JSON"?$/);
   });
