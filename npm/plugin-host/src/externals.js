@@ -75,25 +75,24 @@ export async function linkPackages({ root, sdk, externals }) {
     await mkdir(dirname(at), { recursive: true });
     await symlink(dir, at, process.platform === 'win32' ? 'junction' : 'dir');
   }
-  return [...packages.values()];
 }
 
 /**
  * dependenciesOf returns the directories of a package and of all that it depends on, as Node finds them and as they really
- * are: what whoever loads the package has to read.
+ * are: what whoever loads the package has to read. What is really outside of within is none of them: the package.json and
+ * links of an external package are the plugin's word.
  */
-export async function dependenciesOf(dir) {
+export async function dependenciesOf(dir, within = '') {
   const found = new Set();
   const queue = [dir];
   for (let at = queue.pop(); at !== undefined; at = queue.pop()) {
     const real = await realpath(at);
-    found.add(at);
-    if (found.has(real) && real !== at) continue;
-    found.add(real);
+    if (found.has(at) || !real.startsWith(within)) continue;
+    found.add(at).add(real);
     const { dependencies, optionalDependencies, peerDependencies } = await manifestIn(real) ?? {};
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
       const one = await findUpwards(real, join('node_modules', ...name.split('/')));
-      if (one !== undefined && !found.has(one)) queue.push(one);
+      if (one !== undefined) queue.push(one);
     }
   }
   return [...found];

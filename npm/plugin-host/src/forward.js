@@ -83,11 +83,17 @@ function find(all, uri) {
   return all.resources?.get(uri) ?? [...all.resourceTemplates?.values() ?? []].find((o) => matchesTemplate(o.listed.uriTemplate, uri));
 }
 
-// demandOwn throws if what a plugin offers is, by a template, another plugin's.
+// exampleOf is a URI of a resource: its own, or one that its template is for.
+const exampleOf = ({ uri, uriTemplate }) => uri ?? uriTemplate.replace(/\{[?&][^{}]*\}/g, '').replace(/\{[^{}]*\}/g, 'x');
+
+// demandOwn throws if what a plugin offers is within another plugin's template, or the other way round.
 function demandOwn(all, listed) {
-  const others = listed.uri !== undefined ? [...all.resourceTemplates?.keys() ?? []].filter((t) => matchesTemplate(t, listed.uri))
-    : [...all.resources?.keys() ?? []].filter((uri) => matchesTemplate(listed.uriTemplate, uri));
-  if (others.length > 0) throw new OperationError(`resource ${listed.uri ?? listed.uriTemplate} is within ${others[0]} of another plugin`);
+  const within = (one, other) => other.uriTemplate !== undefined && matchesTemplate(other.uriTemplate, exampleOf(one));
+  for (const { listed: other } of [...all.resources?.values() ?? [], ...all.resourceTemplates?.values() ?? []]) {
+    if (within(listed, other) || within(other, listed)) {
+      throw new OperationError(`resource ${listed.uri ?? listed.uriTemplate} and ${other.uri ?? other.uriTemplate} of another plugin are for the same URIs`);
+    }
+  }
 }
 
 async function offerBeside(server, session) {

@@ -97,7 +97,7 @@ export class Gate {
     const before = { ...this.flags, STRICT_CAPABILITIES: false, STRICT_TOOLS: false };
     const answer = await this.#ask('verify', ['--copy-to', copy, ...this.#arguments(before)], [path]);
     if (answer.ok !== true) throw failed(answer);
-    const signer = (scheme) => answer.findings.map((f) => f.evidence)
+    const signer = (scheme) => (answer.findings ?? []).map((f) => f.evidence)
       .find((e) => e.scheme === scheme && e.authority === 'machine' && e.outcome === 'match')?.actual;
     return { ...answer, signedBy: signer('signature'), manifestSignedBy: signer('statement') };
   }

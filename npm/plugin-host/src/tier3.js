@@ -125,8 +125,9 @@ export async function open(plugin) {
   if (plugin.rules.native && !hasFlag('--allow-addons')) {
     throw new PolicyError(`tier 3 can give native addons from Node 20.12, and this is ${process.version}`, { plugin: plugin.name });
   }
-  const packages = await linkPackages(plugin);
-  const readable = (await Promise.all(packages.map(dependenciesOf))).flat();
+  await linkPackages(plugin);
+  const readable = plugin.sdk ? await dependenciesOf(plugin.sdk) : [];
+  for (const [name, dir] of plugin.externals) readable.push(...await dependenciesOf(dir, dir.slice(0, dir.length - name.length)));
   const mark = `HALLMARK_PLUGIN=${randomUUID()}`;
   const [program, args] = lead(nodeArguments(plugin, limits, readable, flag));
   const child = spawn(program, args, {

@@ -291,14 +291,16 @@ test('a plugin answers for its own resources only', { skip: !sdk && 'PLUGIN_HOST
     s.registerResource('day', { uriTemplate: { template: 'day://{year}/{month}', match: (u) => { const m = /^day:..(\\d+).(\\d+)$/.exec(u); return m && { year: m[1], month: m[2] }; }, toString() { return 'day://{year}/{month}'; } } }, {},
       (uri, { year, month }) => ({ contents: [{ uri: String(uri), text: month + ' of ' + year }] }));`);
   const within = make('y-within', `s.registerResource('w', 'day://2026/11', {}, ${read('within')});`);
+  const wider = make('x-wider', `s.registerResource('x', { uriTemplate: { template: 'day://{+x}', match: () => ({}), toString() { return 'day://{+x}'; } } }, {}, ${read('wider')});`);
   const around = make('z-around', `s.registerResource('a', { uriTemplate: { template: 'note://{x}', match: () => ({}), toString() { return 'note://{x}'; } } }, {}, ${read('around')});`);
   for (const tier of [1, 3]) {
     const h = host(t, { tier, sdk, flags: {} });
     const server = new McpServer({ name: 'host', version: '1' }), client = new Client({ name: 'c', version: '1' });
     server.resource('own', new ResourceTemplate('own://{x}', { list: undefined }), async (uri) => { if (uri.href.endsWith('bad')) throw new Error('the host failed'); return { contents: [{ uri: uri.href, text: 'own' }] }; });
-    const summary = await h.load([greedy, notes, within, around], server);
+    const summary = await h.load([greedy, notes, wider, within, around], server);
     assert.deepEqual(summary.loaded.map((p) => p.name), ['greedy', 'notes'], `tier ${tier}`);
-    for (const { error } of summary.failed) assert.match(error.message, /is within .* of another plugin/);
+    assert.equal(summary.failed.length, 3);
+    for (const { error } of summary.failed) assert.match(error.message, /of another plugin are for the same URIs/);
     const [a, b] = InMemoryTransport.createLinkedPair();
     await Promise.all([server.connect(a), client.connect(b)]);
     const text = async (uri) => client.readResource({ uri }).then((r) => r.contents[0].text, (e) => e.message);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -197,8 +197,8 @@ test('a directory that the host does not give is named, with the option that giv
     s.tool('r', () => ({ content: [{ type: 'text', text: fs.readFileSync(${JSON.stringify(join(parent, 'data/file'))}, 'utf8') }] }));
     s.tool('w', async () => { await fs.promises.writeFile(${JSON.stringify(join(parent, 'data/file'))}, 'x'); return { content: [] }; }); };` }, { permissions: { fsRead: true, fsWrite: true } });
   const { session } = await load(t, dir, 3);
-  await assert.rejects(session.callTool('r'), /no access to .*data.file: .*the host gives directories by its option readable/);
-  await assert.rejects(session.callTool('w'), /no access to .*data.file: .*the host gives directories by its option writable/);
+  await assert.rejects(session.callTool('r'), /no access to .*data.file: .*fsRead, and the host to list its directory in the option readable/);
+  await assert.rejects(session.callTool('w'), /no access to .*data.file: .*fsWrite, and the host to list its directory in the option writable/);
   const given = await load(t, dir, 3, { readable: [join(parent, 'data')] });
   assert.equal((await given.session.callTool('r')).content[0].text, 'text');
 });
@@ -222,6 +222,27 @@ test('tier 3 gives the SDK and external packages from where the host has them', 
   });
   t.after(() => session.close());
   assert.equal((await session.callTool('t')).content[0].text, 'from the SDK,from left,refused,refused');
+});
+
+test('what an external package says that it depends on is read in its own node_modules only', async (t) => {
+  const parent = room(t);
+  const { open } = await import('../src/tier3.js');
+  const app = join(parent, 'app'), modules = join(app, 'plugins/p/node_modules');
+  write(app, {
+    'package.json': { name: 'app' }, '.env': 'the secret', 'node_modules/private/package.json': { name: 'private' }, 'node_modules/private/key': 'the secret',
+    'plugins/p/node_modules/left/package.json': { name: 'left', dependencies: { '../../..': '1', '../../../..': '1', private: '1', linked: '1', near: '1' } },
+    'plugins/p/node_modules/left/index.js': `exports.word = require('near').word;`, 'plugins/p/node_modules/near/package.json': { name: 'near' }, 'plugins/p/node_modules/near/index.js': `exports.word = 'near';`,
+    'plugin/dist/index.js': `const fs = require('fs'); exports.createPlugin = (s) => { s.tool('t', () => { const r = [require('left').word];
+      for (const path of ${JSON.stringify([join(app, '.env'), join(app, 'node_modules/private/key'), join(modules, 'linked/key')])}) { try { r.push(fs.readFileSync(path, 'utf8')); } catch { r.push('refused'); } }
+      return { content: [{ type: 'text', text: r.join() }] }; }); };`,
+  });
+  symlinkSync(join(app, 'node_modules/private'), join(modules, 'linked'));
+  const session = await open({
+    name: 'p', version: '1.0.0', root: join(app, 'plugin'), entry: 'dist/index.js', manifest: {}, externals: new Map([['left', join(modules, 'left')]]), limits: {},
+    rules: { network: false, fsRead: false, fsWrite: false, exec: false, native: false, packages: ['left'] },
+  });
+  t.after(() => session.close());
+  assert.equal((await session.callTool('t')).content[0].text, 'near,refused,refused,refused');
 });
 
 test('what a plugin uses is told', async (t) => {

@@ -399,9 +399,9 @@ exports.makeRuntime = function makeRuntime(send) {
     try {
       if (!isObject(e) && typeof e !== 'function') return { name: 'Error', message: String(e).slice(0, 4000) };
       const message = String(e.message ?? e);
-      const option = { FileSystemRead: 'readable', FileSystemWrite: 'writable' }[e.code === 'ERR_ACCESS_DENIED' ? e.permission : ''];
+      const [permission, option] = { FileSystemRead: ['fsRead', 'readable'], FileSystemWrite: ['fsWrite', 'writable'] }[e.code === 'ERR_ACCESS_DENIED' ? e.permission : ''] ?? [];
       return { name: String(e.name ?? 'Error').slice(0, 100), message: (option === undefined ? message
-        : `no access to ${e.resource}: with the permission in its manifest, the host gives directories by its option ${option}`).slice(0, 4000) };
+        : `no access to ${e.resource}: the manifest has to declare ${permission}, and the host to list its directory in the option ${option}`).slice(0, 4000) };
     } catch {
       return { name: 'Error', message: 'an error that cannot be read' };
     }
