@@ -2,7 +2,7 @@
 # make man     the manual pages of every command, in bin/man/man1
 # make demo    publish, verify, pin, run and tamper, on this machine only
 # make test    go vet and all tests; installs what they need and says what
-# make check   go vet and the tests of what differs from BASE, and of what imports it
+# make check   go vet, for Windows too, and the tests of what differs from BASE and of what imports it
 # make race    the packages whose goroutines share state, with the race detector
 # make cross   builds and vets for the systems with files of their own
 # make lint    gofmt, go vet, staticcheck, the limits of the house, govulncheck
@@ -85,7 +85,9 @@ check:
 	@packages=$$($(GO) run -C tools ./affected -base '$(BASE)') || exit 1; \
 	echo check: $$packages; \
 	if [ -n "$$packages" ]; then \
-		$(GO) vet $$packages && $(RESULTS) -- -vet=off -count=1 -timeout 30m $(TESTFLAGS) $$packages; \
+		windows=$$(GOOS=windows $(GO) list -e -f '{{if or .GoFiles .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $$packages) && \
+		$(GO) vet $$packages && GOOS=windows $(GO) vet $$windows && \
+		$(RESULTS) -- -vet=off -count=1 -timeout 30m $(TESTFLAGS) $$packages; \
 	fi
 
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
