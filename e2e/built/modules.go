@@ -17,8 +17,9 @@ import (
 )
 
 // Modules puts packages of npm ("zod@4.1.8") with all that they depend on into dir/node_modules, as npm installs them
-// without their scripts. The files are the test's own. npm is asked once for a list of packages: what it installed is
-// kept in bin/built/.npm of the module, whose dot keeps ./... of go out of it.
+// without their scripts. npm is asked once for a list of packages: what it installed is kept in bin/built/.npm of the
+// module, whose dot keeps ./... of go out of it. A test may add files and replace them, and writes into none, as they
+// are links to those that are kept.
 func Modules(t testing.TB, dir string, packages ...string) error {
 	t.Helper()
 	npm, err := exec.LookPath("npm")
@@ -47,7 +48,32 @@ func Modules(t testing.TB, dir string, packages ...string) error {
 	} else if err != nil {
 		return err
 	}
-	return os.CopyFS(filepath.Join(dir, "node_modules"), os.DirFS(kept))
+	return linkTree(kept, filepath.Join(dir, "node_modules"))
+}
+
+// linkTree makes a directory whose files are links to those of another: a copy of a Node is 120 MB. It copies where
+// the two are on different file systems.
+func linkTree(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(to, strings.TrimPrefix(path, from))
+		switch {
+		case e.IsDir():
+			return os.Mkdir(name, 0o755)
+		case os.Link(path, name) == nil:
+			return nil
+		}
+		os.RemoveAll(to)
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			return err
+		}
+		return fs.SkipAll
+	})
 }
 
 // install leaves nothing at path if it does not install all.
