@@ -146,10 +146,12 @@ func TestDeepTree(t *testing.T) {
 	refused(t, "a move", w.Move(t.Context(), w.sc, "n", "m"), hashline.TooLarge)
 }
 
-// TestLargeFileSearched: a file as large as is read is searched, and a larger one is named.
+// TestLargeFileSearched: a file as large as is read is searched, and a larger one is named. Its lines are long, as a
+// search takes its time by the line, ends at searchTime, and is tried under the race detector on busy machines too.
 func TestLargeFileSearched(t *testing.T) {
 	w := serve(t)
-	path := w.write("f", strings.Repeat("a line of 16 b.\n", int(w.MaxFile())/16-1)+"it is the needle")
+	line := strings.Repeat("hay ", 1023) + "hay\n"
+	path := w.write("f", strings.Repeat(line, int(w.MaxFile())/len(line)-1)+strings.Repeat("hay ", 1022)+"a needle")
 	for _, want := range []string{"f:1", ""} {
 		if _, counts, _ := w.search(SearchRequest{Limit: 10}, "needle"); counts != want {
 			t.Errorf("%s, want %s", counts, want)
