@@ -58,7 +58,9 @@ type App struct {
 
 // Definition is a program's commands and flags, for pages about them.
 func Definition(commands Program) *cobra.Command {
-	root := commands(new(App))
+	a := new(App)
+	root := commands(a)
+	a.addVersionCommand(root)
 	program.AddHelpAndVersion(root)
 	return root
 }
@@ -68,6 +70,7 @@ func Main(commands Program, args []string) int {
 	descend.EnableKeepers()
 	a := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	root := commands(a)
+	a.addVersionCommand(root)
 	a.Name = root.Name()
 	a.Bars = NewBars(os.Stderr)
 	if a.Rewrite != nil {

@@ -3,12 +3,9 @@
 package author
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 // PublisherName is the program that has only the authors' commands.
@@ -23,12 +20,6 @@ func Publisher(a *app.App) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddCommand(InitCommand(a), LoginCommand(a), LogoutCommand(a), PublishCommand(a, nil), StatusCommand(a),
-		VerifyCommand(a), HashGenCommand(a), ValidateCommand(a), &cobra.Command{
-			Use: "version", Short: "Print the version", Args: app.Args(cobra.NoArgs),
-			RunE: func(c *cobra.Command, _ []string) error {
-				_, err := fmt.Fprintf(a.Stdout, "%s %s\n", root.Name(), program.Release())
-				return err
-			},
-		})
+		VerifyCommand(a), HashGenCommand(a), ValidateCommand(a))
 	return root
 }

@@ -47,9 +47,9 @@ func helpCommand() *cobra.Command {
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
 		RunE: func(c *cobra.Command, names []string) error {
-			of, rest, err := c.Root().Find(names)
-			if err != nil || len(rest) > 0 {
-				return Usage(c.Root(), fmt.Errorf("unknown command %q", strings.Join(names, " ")))
+			of, rest, _ := c.Root().Find(names)
+			if len(rest) > 0 {
+				return UnknownCommand(of, rest[0])
 			}
 			of.InitDefaultHelpFlag()
 			return of.Help()

@@ -44,9 +44,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	root.SetArgs(args)
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
-	root.SilenceErrors, root.SilenceUsage = true, true
-	AddHelpAndVersion(root)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
+	prepare(root)
 	named, _, _ := root.Find(args) // an unknown one is an error of ExecuteContext
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals(named)...)
 	defer stop()
@@ -61,13 +59,19 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		} else {
-			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
-				err = Usage(cmd, err)
-			}
+			err = explainUnknown(cmd, err)
 			fmt.Fprintf(os.Stderr, "%s: %s\n", name, escapeHidden(artifact.RedactURLs(err.Error())))
 		}
 	}
 	return ExitCode(err)
+}
+
+// prepare makes the errors of a program's command line those of package evidence.
+func prepare(root *cobra.Command) {
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.DisableSuggestions = true // cobra's are a block of their own and not a hint
+	root.SetFlagErrorFunc(unknownFlag)
+	AddHelpAndVersion(root)
 }
 
 // Hangup is the annotation of a command that handles SIGHUP itself instead of ending.
@@ -138,8 +142,10 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if err == nil {
 			return nil
 		}
-		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") &&
-			!c.HasSubCommands() {
+		switch unknown := strings.HasPrefix(err.Error(), "unknown command"); {
+		case unknown && c.HasSubCommands():
+			return UnknownCommand(c, args[0])
+		case unknown, strings.Contains(err.Error(), "arg(s)"):
 			_, takes, _ := strings.Cut(c.Use, " ")
 			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "),
 				cmp.Or(takes, "no arguments"))
