@@ -75,14 +75,17 @@ func testPackage(t *testing.T, hallmark, node, dir string, second bool) {
 	if second && !sample.Whole() {
 		tests = slices.DeleteFunc(tests, func(path string) bool { return slices.Contains(sameInAnyNode, filepath.Base(path)) })
 	}
-	// Many of them wait, for limits to be reached; by itself Node leaves a processor to whoever started it.
-	args := []string{"--test", "--test-reporter=tap", fmt.Sprint("--test-concurrency=", max(2, runtime.NumCPU()-1))}
-	cmd := exec.CommandContext(t.Context(), node, append(args, tests...)...)
-	cmd.Env = env
-	out, err := cmd.CombinedOutput()
-	if err != nil || !regexp.MustCompile(`(?m)^# pass [1-9]`).Match(out) ||
-		!regexp.MustCompile(`(?m)^# skipped 0$`).Match(out) {
-		t.Errorf("%v\n%s", err, out)
+	for _, path := range tests {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), node, "--test", "--test-reporter=tap", path)
+			cmd.Env = env
+			out, err := cmd.CombinedOutput()
+			if err != nil || !regexp.MustCompile(`(?m)^# pass [1-9]`).Match(out) ||
+				!regexp.MustCompile(`(?m)^# skipped 0$`).Match(out) {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
