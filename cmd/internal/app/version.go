@@ -33,15 +33,11 @@ func (a *App) addVersionCommand(root *cobra.Command) {
 			if asJSON {
 				return a.WriteJSON(b, nil)
 			}
-			if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", root.Name(), b.Version); err != nil {
-				return err
-			}
+			commit := ""
 			if b.Commit != "" {
-				if _, err := fmt.Fprintf(a.Stdout, "commit %s, %s\n", b.Commit, b.Time); err != nil {
-					return err
-				}
+				commit = fmt.Sprintf("commit %s, %s\n", b.Commit, b.Time)
 			}
-			_, err := fmt.Fprintf(a.Stdout, "built with %s for %s/%s\n", b.Go, b.OS, b.Arch)
+			_, err := fmt.Fprintf(a.Stdout, "%s %s\n%sbuilt with %s for %s/%s\n", root.Name(), b.Version, commit, b.Go, b.OS, b.Arch)
 			return err
 		},
 	}

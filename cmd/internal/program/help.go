@@ -49,7 +49,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, names []string) error {
 			of, rest, _ := c.Root().Find(names)
 			if len(rest) > 0 {
-				return UnknownCommand(of, rest[0])
+				return unknownCommand(of, rest[0])
 			}
 			of.InitDefaultHelpFlag()
 			return of.Help()

@@ -144,7 +144,7 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		switch unknown := strings.HasPrefix(err.Error(), "unknown command"); {
 		case unknown && c.HasSubCommands():
-			return UnknownCommand(c, args[0])
+			return unknownCommand(c, args[0])
 		case unknown, strings.Contains(err.Error(), "arg(s)"):
 			_, takes, _ := strings.Cut(c.Use, " ")
 			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "),

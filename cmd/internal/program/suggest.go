@@ -21,9 +21,9 @@ const (
 	maxSuggested = 3
 )
 
-// UnknownCommand is the error of a command line that names a command that c does not have. Its hint begins with those
+// unknownCommand is the error of a command line that names a command that c does not have. Its hint begins with those
 // that may be meant.
-func UnknownCommand(c *cobra.Command, typed string) error {
+func unknownCommand(c *cobra.Command, typed string) error {
 	var names []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -31,10 +31,10 @@ func UnknownCommand(c *cobra.Command, typed string) error {
 		}
 	}
 	return suggest(Usage(c, fmt.Errorf("unknown command %q for %q", typed, c.CommandPath())),
-		c.CommandPath()+" ", Near(typed, names))
+		c.CommandPath()+" ", near(typed, names))
 }
 
-// explainUnknown makes cobra's error about a command that the program does not have one of [UnknownCommand].
+// explainUnknown makes cobra's error about a command that the program does not have one of unknownCommand.
 func explainUnknown(c *cobra.Command, err error) error {
 	quoted, found := strings.CutPrefix(err.Error(), "unknown command ")
 	if !found || evidence.ClassOf(err) == evidence.Validation {
@@ -45,7 +45,7 @@ func explainUnknown(c *cobra.Command, err error) error {
 	if failed != nil {
 		return err
 	}
-	return UnknownCommand(c, typed)
+	return unknownCommand(c, typed)
 }
 
 // unknownFlag gives err, of the flags of c, a hint that begins with those that may be meant.
@@ -60,21 +60,21 @@ func unknownFlag(c *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	return suggest(Usage(c, err), "--", Near(unknown.GetSpecifiedName(), names))
+	return suggest(Usage(c, err), "--", near(unknown.GetSpecifiedName(), names))
 }
 
-// Near returns up to three of names that somebody who typed a word may have meant, the nearest first: those that begin
-// with it, and those that differ in a letter or two, but in less than half of it.
-func Near(typed string, names []string) []string {
+// near returns up to three of names that somebody who typed a word may have meant, the nearest first: those that begin
+// with it, and those that differ in a letter or two, but in no more than half of it.
+func near(typed string, names []string) []string {
 	if len(typed) < 2 || len(typed) > maxTyped {
 		return nil
 	}
 	distance := func(name string) int { return spelling.Distance(typed, name) }
-	near := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+	found := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return len(name) > maxTyped || !strings.HasPrefix(name, typed) && distance(name) > min(maxTypos, len(typed)/2)
 	})
-	slices.SortStableFunc(near, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
-	return near[:min(len(near), maxSuggested)]
+	slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
+	return found[:min(len(found), maxSuggested)]
 }
 
 // suggest puts what may be meant before the hint of a usage error.

@@ -15,12 +15,12 @@ func TestNear(t *testing.T) {
 		"pu": {"pull", "publish"}, "se": {"search"}, // what somebody began
 		"xx": {}, "x": {}, "deploy": {}, "": {}, strings.Repeat("p", 1<<20): {},
 	} {
-		if got := Near(typed, names); !slices.Equal(got, want) {
+		if got := near(typed, names); !slices.Equal(got, want) {
 			t.Errorf("%.20q: %q, want %q", typed, got, want)
 		}
 	}
 	if !slices.IsSorted(names) {
-		t.Errorf("Near changed what it was given: %q", names)
+		t.Errorf("near changed what it was given: %q", names)
 	}
 }
 

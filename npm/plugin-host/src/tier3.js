@@ -39,7 +39,7 @@ function inherited(own) {
     }
   };
   const last = Math.max(own.length - 1, ...readdirSync(dir).map(Number).filter((fd) => fd >= own.length && kept(fd)));
-  if (last > 4096) throw new OperationError(`the host was started with the descriptor ${last}, which a plugin must not inherit`);
+  if (last > 4096) throw new OperationError(`the host was started with the descriptor ${last}, which a plugin must not inherit; start it without that`);
   return [...own, ...new Array(last + 1 - own.length).fill('ignore')];
 }
 
@@ -67,8 +67,8 @@ function nodeArguments(plugin, limits, readable, flag) {
   }
   // What opens files that the permission model does not ask about. Who may start programs needs none of these.
   if (!rules.exec) {
-    for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3: Node's permission model does not hold what it opens`]);
-    refused.push(['vm', 'vm is refused in tier 3: V8 runs whatever its cached code says']); // which is out of each check
+    for (const name of ['node:sqlite', 'trace_events', 'wasi']) refused.push([name, `${name} is refused in tier 3 without the permission exec: Node's permission model does not hold what it opens`]);
+    refused.push(['vm', 'vm is refused in tier 3 without the permission exec: V8 runs whatever its cached code says']); // which is out of each check
   }
   const permissions = { network: rules.network, native: rules.native };
   args.push(JSON.stringify({ root: plugin.root, entry: plugin.entry, permissions, refused, messageBytes: limits.messageBytes }));

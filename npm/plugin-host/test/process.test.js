@@ -225,7 +225,7 @@ describe('tier 3 alone', () => {
     }), { rules: { fsRead: true, fsWrite: true } });
     const said = await text(s, 't');
     assert.doesNotMatch(said, /done/);
-    assert.match(said, /refused in tier 3: Node's permission model does not hold what it opens/);
+    assert.match(said, /refused in tier 3 without the permission exec: Node's permission model does not hold what it opens/);
     assert.equal(existsSync(file), false);
   });
 
