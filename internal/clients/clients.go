@@ -5,8 +5,8 @@
 // files are meant, so that the files of another system can be named too: this package does not read the
 // environment.
 //
-// A [Server] has the names of the variables and headers that its entry sets, and never their values,
-// which are secrets.
+// A [Server] has the names of the variables and headers that its entry sets. Their values may be secrets: only
+// [Server.Values] returns those of variables, for who starts the server as its client would.
 //
 // # Editing
 //

@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,13 @@ type Original struct {
 	// Project is the directory whose server the entry starts now, absolute. It is empty for a client's
 	// file inside of that directory, which may be checked out anywhere.
 	Project string `json:"project,omitempty"`
+	// Server is what that server is called there; "" if it is called as the entry.
+	Server string `json:"server,omitempty"`
 	Change
 }
+
+// ServerName returns what the server that the entry starts now is called in its project.
+func (o Original) ServerName() string { return cmp.Or(o.Server, o.Name) }
 
 const originalsVersion = 1
 

@@ -136,10 +136,11 @@ func cutLines(data []byte, m syntax.Member) []byte {
 }
 
 // restoreValues returns data with the command and the arguments of s as they were before c, if they are
-// still those that c wrote.
+// still those that c wrote. The program may be elsewhere now: its name counts, and the arguments.
 func restoreValues(data []byte, c Change, s Server) ([]byte, error) {
 	format := syntax.FormatOf(c.File).Layout()
-	if now := launchWords(format, c.Now); !slices.Equal(now, append([]string{s.Command}, s.Args...)) {
+	now := launchWords(format, c.Now)
+	if len(now) == 0 || baseName(now[0]) != baseName(s.Command) || !slices.Equal(now[1:], s.Args) {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	}
 	was := launchWords(format, c.Was)
@@ -149,6 +150,9 @@ func restoreValues(data []byte, c Change, s Server) ([]byte, error) {
 	out, _, err := Rewrite(data, s, was[0], was[1:])
 	return out, err
 }
+
+// baseName returns what stands behind the last slash of a path, of any system.
+func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // firstKey stands for the key of a text of which only the rest is known.
 const firstKey = "(first)"

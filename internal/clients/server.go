@@ -105,6 +105,36 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 	return s, true
 }
 
+// Values returns the values of the variables that the entry sets, by name, to start the server as its client would.
+// They may be secrets, so nothing stores or prints them. What the client fills in is left out.
+func (s Server) Values() map[string]string {
+	out := map[string]string{}
+	for _, h := range s.entry.objects() {
+		for _, key := range variableKeys {
+			n := h.Get(key)
+			if n == nil {
+				continue
+			}
+			for _, m := range n.Members {
+				if m.Value.Kind == syntax.Text {
+					out[m.Key] = m.Value.Text
+				}
+			}
+			for _, item := range n.Items {
+				if name, value, ok := strings.Cut(item.Text, "="); ok {
+					out[name] = value
+				}
+			}
+		}
+	}
+	for name, value := range out {
+		if strings.Contains(value, "${") || strings.Contains(value, "{{") {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
 // variableNames returns the keys of an object, or the texts of a list up to "=". It never returns values.
 func variableNames(n *syntax.Node) []string {
 	if n == nil {

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -23,111 +25,256 @@ import (
 // adoption holds the servers that are taken over from files of clients.
 type adoption struct {
 	files   []clients.File
-	entries []clients.Server // those that are pinned, save those that run hallmark already
-	config  []byte           // hallmark.toml with those that it did not declare; nil if it had them all
+	entries []adoptedEntry   // those that are pinned, save those that run hallmark already
+	add     []project.Server // those that hallmark.toml did not declare
+	config  []byte           // hallmark.toml with these; nil if it had them all
+	failed  []*Pinned        // those that cannot be taken over
+}
+
+// adoptedEntry is an entry of a client's file, and what its server is called in hallmark.toml.
+type adoptedEntry struct {
+	clients.Server
+	as string
+}
+
+// values returns the values that a client gives a declared server in its variables.
+func (a *adoption) values(s project.Server) map[string]string {
+	out := map[string]string{}
+	if a == nil {
+		return out
+	}
+	for _, e := range a.entries {
+		if e.as != s.Name {
+			continue
+		}
+		for name, value := range e.Values() {
+			if slices.Contains(s.Variables, name) && !runline.ChangesHallmark(name) {
+				out[name] = value
+			}
+		}
+	}
+	return out
 }
 
 // adopt finds the servers called names, or all, in the files of clients and declares them in
 // w.Config. It returns the names of the servers to pin. rewrite means that the entries are
-// rewritten afterwards.
+// rewritten afterwards. What cannot be taken over is in the result, and does not stop the others.
 func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
-	files, err := from.find(w.Host, w.Dir)
+	files, err := from.find(w)
 	if err != nil {
 		return nil, nil, err
 	}
 	a := &adoption{files: files}
-	wanted := slices.Clone(names)
-	var add []project.Server
+	var wanted []string
+	want := func(name string) {
+		if !slices.Contains(wanted, name) {
+			wanted = append(wanted, name)
+		}
+	}
+	var seen []string
 	for _, f := range files {
 		if _, err := resolveFile(w, f); err != nil {
 			return nil, nil, err
 		}
 		servers, err := clients.Load(f)
 		if err != nil {
-			return nil, nil, evidence.Errorf(evidence.Validation, f.Path, "", err)
+			err = evidence.Errorf(evidence.Validation, f.Path, "", err)
+			a.failed = append(a.failed, &Pinned{Err: err, Clients: []string{f.Path}})
+			continue
 		}
 		for _, s := range servers {
-			declared, ok := w.Config.Servers[s.Name]
-			i := slices.IndexFunc(add, func(o project.Server) bool { return o.Name == s.Name })
-			switch {
-			case len(names) > 0 && !slices.Contains(names, s.Name), !isForProject(w, s):
-				continue
-			case runline.ProgramName(s.Command) == "hallmark" && !runline.IsRunEntry(s):
-				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+
-					" names hallmark, and is not guarded; see 'hallmark scan'", "file", f.Path)
-				continue
-			case runline.IsRunEntry(s):
-				if ok && !slices.Contains(wanted, s.Name) {
-					wanted = append(wanted, s.Name)
-				}
-				continue
-			case s.Disabled && len(names) == 0:
-				continue
-			case s.URL != "" && len(names) == 0 && (rewrite || len(s.Headers) > 0):
-				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", f.Path)
+			if len(names) > 0 && !slices.Contains(names, s.Name) || !isForProject(w, s) {
 				continue
 			}
-			mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite)
+			seen = append(seen, s.Name)
+			as, err := a.take(w, s, len(names) > 0, rewrite)
 			if err != nil {
-				return nil, nil, err
-			}
-			if s.EnvFile != "" {
-				mine.Variables = addVariables(mine.Variables, envFileNames(w, s))
-			}
-			other := ""
-			switch {
-			case ok && !sameCommand(declared, mine):
-				other = project.ConfigFile
-			case i >= 0 && !sameCommand(add[i], mine):
-				other = "another entry of that name"
-			}
-			if other != "" {
-				return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s", s.Name, f.Path),
-					"name one file with --config, or make them agree",
-					fmt.Errorf("starts something else than %s says", other))
-			}
-			if s.Verify != "" && rewrite {
-				return nil, nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s", s.Name, f.Path),
-					"move it to "+project.ConfigFile,
-					errors.New("has a verify block, which its client would hold against hallmark"))
-			}
-			if s.Verify != "" && !ok && i < 0 {
-				w.Host.Logger.Warn("the verify block of "+surface.Escape(s.Name)+" is not taken over", "file", f.Path)
-			}
-			if !ok && i < 0 {
-				add = append(add, mine)
-			}
-			a.entries = append(a.entries, s)
-			if !slices.Contains(wanted, s.Name) {
-				wanted = append(wanted, s.Name)
+				a.failed = append(a.failed, &Pinned{Name: s.Name, Err: err, Clients: []string{f.Path}})
+			} else if as != "" {
+				want(as)
 			}
 		}
 	}
 	for _, name := range names {
-		if _, ok := w.Config.Servers[name]; !ok &&
-			!slices.ContainsFunc(add, func(s project.Server) bool { return s.Name == name }) {
+		switch _, ok := w.Config.Servers[name]; {
+		case ok && !slices.ContainsFunc(a.failed, func(p *Pinned) bool { return p.Name == name }):
+			want(name)
+		case !ok && !slices.Contains(seen, name):
 			return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "see 'hallmark scan'",
 				errors.New("no such server in "+cmp.Or(from.Config, "the files of "+from.Client)+" or "+
 					project.ConfigFile))
 		}
 	}
-	if len(wanted) == 0 {
+	if len(wanted) == 0 && len(a.failed) == 0 {
 		return nil, nil, evidence.Errorf(evidence.Validation, cmp.Or(from.Config, from.Client), "see 'hallmark scan'",
 			errors.New("no server that a program is started for"))
 	}
-	if len(add) == 0 {
-		return a, wanted, nil
-	}
-	if a.config, err = configedit.AddServers(w.Text, add); err != nil {
-		return nil, nil, err
-	}
-	w.Config, err = project.ParseConfig(a.config)
-	return a, wanted, err
+	return a, wanted, a.declare(w, wanted)
 }
 
-// isForProject reports whether an entry is for every project or for this one.
+// declare adds those of the servers called names that hallmark.toml does not declare to it.
+func (a *adoption) declare(w *workspace.Workspace, names []string) (err error) {
+	a.add = slices.DeleteFunc(a.add, func(s project.Server) bool { return !slices.Contains(names, s.Name) })
+	if a.config = nil; len(a.add) == 0 {
+		w.Config, err = parseText(w.Text)
+		return err
+	}
+	if a.config, err = configedit.AddServers(w.Text, a.add); err != nil {
+		return err
+	}
+	w.Config, err = project.ParseConfig(a.config)
+	return err
+}
+
+// parseText returns what text, of a hallmark.toml, declares; nil is that of no file.
+func parseText(text []byte) (*project.Config, error) {
+	if text == nil {
+		text = []byte(project.EmptyConfig)
+	}
+	return project.ParseConfig(text)
+}
+
+// take takes one entry over, and returns what its server is called in hallmark.toml; "" if it is left as it is. named
+// says that the user named the server.
+func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite bool) (as string, err error) {
+	_, declared := w.Config.Servers[s.Name]
+	switch {
+	case runline.ProgramName(s.Command) == "hallmark" && !runline.IsRunEntry(s):
+		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+
+			" names hallmark, and is not guarded; see 'hallmark scan'", "file", s.File)
+		return "", nil
+	case runline.IsRunEntry(s):
+		if declared {
+			return s.Name, nil
+		}
+		return "", nil
+	case s.Disabled && !named:
+		return "", nil
+	case s.URL != "" && !named && (rewrite || len(s.Headers) > 0):
+		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", s.File)
+		return "", nil
+	}
+	mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite)
+	if err != nil {
+		return "", err
+	}
+	if w.Home != "" {
+		if err := refuseUnguardable(s); err != nil {
+			return "", err
+		}
+	}
+	if s.EnvFile != "" {
+		mine.Variables = addVariables(mine.Variables, envFileNames(w, s))
+	}
+	if s.Verify != "" && rewrite {
+		return "", evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s", s.Name, s.File),
+			"move it to "+project.ConfigFile,
+			errors.New("has a verify block, which its client would hold against hallmark"))
+	}
+	known, err := a.nameServer(w, s, &mine)
+	if err != nil {
+		return "", err
+	}
+	if !known {
+		if s.Verify != "" {
+			w.Host.Logger.Warn("the verify block of "+surface.Escape(s.Name)+" is not taken over", "file", s.File)
+		}
+		a.add = append(a.add, mine)
+	}
+	a.entries = append(a.entries, adoptedEntry{s, mine.Name})
+	return mine.Name, nil
+}
+
+// refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
+// same members make a scan refuse it then.
+func refuseUnguardable(s clients.Server) error {
+	refuse := func(hint string, err error) error {
+		return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
+	}
+	if unknown := s.Unknown(); len(unknown) > 0 {
+		return refuse("take it out if the server does without it",
+			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
+	}
+	if s.WorkingDir() != "" {
+		return refuse("take it out if the server does without it, or name the directory in its arguments",
+			errors.New("has a working directory, in which hallmark run would not start it"))
+	}
+	if i := slices.IndexFunc(s.Variables, runline.ChangesHallmark); i >= 0 {
+		return refuse("take it out of the entry: what the server runs is found when it is locked",
+			fmt.Errorf("sets %+q, which may change what is started", s.Variables[i]))
+	}
+	if strings.ContainsAny(s.Command, `/\`) && !filepath.IsAbs(s.Command) {
+		return refuse("write the absolute path of the program",
+			fmt.Errorf("starts %+q, which is another program in each directory", s.Command))
+	}
+	return nil
+}
+
+// nameServer sets the name of mine, which an entry starts, in hallmark.toml, and reports whether it is declared by that
+// name already. Entries of the user's clients may start different servers by one name, of which the later get the name
+// of their client; in a project two such are an error.
+func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *project.Server) (known bool, err error) {
+	find := func(name string) (project.Server, string) {
+		if d, ok := w.Config.Servers[name]; ok {
+			return d, project.ConfigFile
+		}
+		if i := slices.IndexFunc(a.add, func(o project.Server) bool { return o.Name == name }); i >= 0 {
+			return a.add[i], "another entry of that name"
+		}
+		return project.Server{}, ""
+	}
+	if w.Home == "" {
+		declared, by := find(s.Name)
+		if by != "" && !sameCommand(declared, *mine) {
+			return false, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s", s.Name, s.File),
+				"name one file with --config, or make them agree",
+				fmt.Errorf("starts something else than %s says", by))
+		}
+		if err := project.CheckServerName(s.Name); by == "" && err != nil {
+			return false, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", s.Name), "", err)
+		}
+		return by != "", nil
+	}
+	for n := 1; ; n++ {
+		mine.Name = userServerName(s, n)
+		declared, by := find(mine.Name)
+		if by == "" {
+			return false, nil
+		}
+		if sameCommand(declared, *mine) && declared.Facet == "" && sameElements(declared.Variables, mine.Variables) {
+			return true, nil
+		}
+	}
+}
+
+// userServerName returns the nth name to try for the server of an entry: its own, then with its client's, then numbered.
+func userServerName(s clients.Server, n int) string {
+	const most = 64 - len("-9999")
+	name := strings.TrimLeft(unnamedRE().ReplaceAllString(s.Name, "-"), "._-")
+	if name == "" {
+		name = "server"
+	}
+	if n > 1 {
+		name += "-" + s.Client
+	}
+	if name = name[:min(len(name), most)]; n > 2 {
+		name += "-" + strconv.Itoa(n-1)
+	}
+	return name
+}
+
+// unnamedRE is what a name of an entry may have, and that of a server may not.
+var unnamedRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
+
+// sameElements reports whether two lists have the same elements, in any order.
+func sameElements(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// isForProject reports whether an entry is for every project or for this one. Those that a user has for single projects
+// are the user's own.
 func isForProject(w *workspace.Workspace, s clients.Server) bool {
-	if s.Scope == "" {
+	if s.Scope == "" || w.Home != "" {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(s.Scope)

@@ -27,8 +27,8 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
-// find returns the selected files that exist.
-func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
+// find returns the selected files that exist. Only the user's own files are for the project of the user's own clients.
+func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 	var found []clients.File
 	if c.Config != "" {
 		abs, err := filepath.Abs(c.Config)
@@ -42,7 +42,10 @@ func (c ClientFiles) find(h *host.Host, dir string) ([]clients.File, error) {
 			ids = []string{c.Client}
 		}
 		var err error
-		machine := clients.Machine{OS: runtime.GOOS, Home: c.Home, Getenv: h.Getenv, Project: dir}
+		machine := clients.Machine{OS: runtime.GOOS, Home: c.Home, Getenv: w.Host.Getenv, Project: w.Dir}
+		if w.Home != "" {
+			machine.Project = ""
+		}
 		if found, err = clients.Find(machine, ids...); err != nil {
 			return nil, evidence.Errorf(evidence.Validation, "", "", err)
 		}

@@ -39,6 +39,11 @@ type Options struct {
 	Tree string
 	// WriteConfig makes the entries in those files start "hallmark run".
 	WriteConfig bool
+	// Program is the file of this program, which entries of the user's own files start then; "" is "hallmark", which
+	// their client finds in its PATH.
+	Program string
+	// Keep leaves servers as they are that are locked and approved as they are declared, and only rewrites their entries.
+	Keep bool
 }
 
 // Pinned is the result of [Pin] for one server.
@@ -66,6 +71,7 @@ type Pinned struct {
 	Preview  kind.Preview        // what it gets, and where it comes from
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
+	Err      error    // why it is not pinned
 }
 
 // Consent returns the digest that consent is bound to.

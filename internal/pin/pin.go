@@ -33,7 +33,8 @@ import (
 // the exact artifacts, fetches and hashes them, compares them with all claims about them, starts
 // the server to capture its surface, and asks for consent. Then it writes the lock, surfaces,
 // closures and this machine's approval, and for servers from files of clients also hallmark.toml
-// and these files: all of them or none.
+// and these files, all at once. A server that fails does not stop the others: its error is in its result, and all errors
+// are joined in the one that is returned.
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {
@@ -76,38 +77,72 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		return nil, err
 	}
 	logs := w.Logs(o.Log)
+	var failed []error
+	if from != nil {
+		for _, p := range from.failed {
+			all, failed = append(all, p), append(failed, p.Err)
+		}
+	}
+	var pinned []*Pinned
 	for _, name := range names {
 		declared, err := w.Server(name)
 		if err != nil {
 			return all, err
 		}
-		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH")}
-		more, err := p.Pin(ctx)
-		if p.Result.Name != "" {
-			all = append(all, &p.Result)
+		if o.Keep && lockentry.IsApprovedAs(w, declared) {
+			entry, _ := w.Lock.Server(name)
+			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry})
+			continue
 		}
+		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"), given: from.values(declared)}
+		more, err := p.Pin(ctx)
+		if p.Result.Err = err; err != nil {
+			all, failed = append(all, &p.Result), append(failed, err)
+			if ctx.Err() != nil {
+				return all, errors.Join(failed...)
+			}
+			continue
+		}
+		pinned, files = append(pinned, &p.Result), append(files, more...)
+	}
+	all = append(all, pinned...)
+	if !o.Dry && len(pinned) > 0 {
+		if err := commitPinned(ctx, w, from, pinned, files, o); err != nil {
+			return all, errors.Join(append(failed, err)...)
+		}
+	}
+	return all, errors.Join(failed...)
+}
+
+// commitPinned writes the lock with the servers that were pinned, the files beside it, and those that their clients have.
+func commitPinned(ctx context.Context, w *workspace.Workspace, from *adoption, pinned []*Pinned, files []durable.File,
+	o Options) error {
+	if from != nil {
+		var names []string
+		for _, p := range pinned {
+			names = append(names, p.Name)
+		}
+		if o.Tree == "" {
+			if err := from.declare(w, names); err != nil {
+				return err
+			}
+		}
+		more, err := adoptionFiles(w, from, pinned, o.WriteConfig, o.Program)
 		if err != nil {
-			return all, err
+			return err
 		}
 		files = append(files, more...)
 	}
 	if len(files) == 0 {
-		return all, nil
-	}
-	if from != nil {
-		more, err := adoptionFiles(w, from, all, o.WriteConfig)
-		if err != nil {
-			return all, err
-		}
-		files = append(files, more...)
+		return nil
 	}
 	if _, err := w.Commit(ctx, files); err != nil {
-		return all, err
+		return err
 	}
-	for _, p := range all {
+	for _, p := range pinned {
 		p.Written = true
 	}
-	return all, nil
+	return nil
 }
 
 // setTree returns text, of hallmark.toml, with dir as the tree of the one server that names has, and takes it for the
@@ -148,6 +183,10 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	prog.Values = p.Declared.Environment
+	if len(p.given) > 0 {
+		prog.Values = p.given
+		maps.Copy(prog.Values, p.Declared.Environment)
+	}
 	p.report = append(p.report, prog.Report...)
 	p.Result.Preview = kind.PreviewOf(p.Workspace.Host, p.Declared)
 	if len(p.Result.Preview.Hosts) == 0 {

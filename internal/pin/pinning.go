@@ -25,8 +25,9 @@ type Pinning struct {
 	Path      string
 	Result    Pinned
 	report    evidence.Report
-	found     kind.Resolved // what it was resolved to
-	Upgrade   bool          // another version than the locked one, which nobody named
+	found     kind.Resolved     // what it was resolved to
+	given     map[string]string // values that its client gives it in variables
+	Upgrade   bool              // another version than the locked one, which nobody named
 }
 
 // removedItems returns the keys of the locked items that no client is shown any more, also under no

@@ -2,6 +2,7 @@ package pin
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +14,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// adoptionFiles returns the files that change when the servers of a are pinned.
-func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool) (files []durable.File, err error) {
+// adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's own
+// files start.
+func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool, program string) (files []durable.File,
+	err error) {
 	if a.config != nil {
 		if err := checkConfigUnchanged(w); err != nil {
 			return nil, err
@@ -28,23 +31,23 @@ func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite b
 	for _, p := range all {
 		names = append(names, p.Name)
 		for _, s := range a.entries {
-			if s.Name == p.Name && !slices.Contains(p.Clients, s.File) {
+			if s.as == p.Name && !slices.Contains(p.Clients, s.File) {
 				p.Clients = append(p.Clients, s.File)
 			}
 		}
 	}
-	more, err := rewriteEntries(w, a, names)
+	more, err := rewriteEntries(w, a, names, program)
 	return append(files, more...), err
 }
 
 // rewriteEntries returns the changes that make each adopted entry called one of names start
 // "hallmark run", and that store what it was before. It must be called right before the files are
 // replaced, because clients write them too.
-func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]durable.File, error) {
+func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program string) ([]durable.File, error) {
 	var out []durable.File
 	for _, f := range a.files {
 		if !slices.ContainsFunc(a.entries,
-			func(s clients.Server) bool { return s.File == f.Path && slices.Contains(names, s.Name) }) {
+			func(s adoptedEntry) bool { return s.File == f.Path && slices.Contains(names, s.as) }) {
 			continue
 		}
 		refuse := func(err error) ([]durable.File, error) {
@@ -62,12 +65,14 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 		if err != nil {
 			return refuse(err)
 		}
-		args, owner := func(name string) []string { return []string{"run", name, "--project", w.Dir} }, w.Dir
-		if isInside(w, f.Path) {
-			args, owner = func(name string) []string { return []string{"run", name} }, ""
+		command, owner := cmp.Or(program, "hallmark"), w.Dir
+		args := func(name string) []string { return []string{"run", name, "--project", w.Dir} }
+		if isInside(w, f.Path) { // others have the file, too, and the program elsewhere
+			command, owner = "hallmark", ""
+			args = func(name string) []string { return []string{"run", name} }
 		}
 		for _, entry := range a.entries {
-			if entry.File != f.Path || !slices.Contains(names, entry.Name) {
+			if entry.File != f.Path || !slices.Contains(names, entry.as) {
 				continue
 			}
 			now, err := clients.Parse(f, data)
@@ -82,14 +87,18 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]dura
 				return refuse(fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged))
 			}
 			var change clients.Change
-			if data, change, err = clients.Rewrite(data, now[i], "hallmark", args(entry.Name)); err != nil {
+			if data, change, err = clients.Rewrite(data, now[i], command, args(entry.as)); err != nil {
 				return refuse(err)
 			}
 			// The user edited that entry since an older original was stored, so that original must
 			// never be restored.
 			kept = slices.DeleteFunc(kept,
 				func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
-			kept = append(kept, clients.Original{Project: owner, Change: change})
+			original := clients.Original{Project: owner, Change: change}
+			if entry.as != entry.Name {
+				original.Server = entry.as
+			}
+			kept = append(kept, original)
 		}
 		more, err := at.replacements(data, kept)
 		if err != nil {

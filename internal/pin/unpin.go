@@ -156,7 +156,7 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 // so that needs consent.
 func restoreEntries(w *workspace.Workspace,
 	o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
-	found, err := o.Files.find(w.Host, w.Dir)
+	found, err := o.Files.find(w)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -87,15 +88,15 @@ its file, for 'hallmark unpin'.`,
 			if asJSON {
 				return a.WriteJSON(pinResult(pinned, err), err)
 			}
-			if err != nil {
-				return err
-			}
-			if len(pinned) == 0 {
+			if len(pinned) == 0 && err == nil {
 				fmt.Fprintf(a.Stderr,
 					"%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n",
 					a.Name, project.ConfigFile)
 			}
 			for _, p := range pinned {
+				if !p.Written {
+					continue
+				}
 				fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
 				for _, file := range p.Clients {
 					if write {
@@ -104,7 +105,7 @@ its file, for 'hallmark unpin'.`,
 					}
 				}
 			}
-			return nil
+			return err
 		}),
 	}
 	addProjectFlag(c, &dir)
@@ -135,6 +136,7 @@ type pinnedJSON struct {
 	Changes  []surface.Change    `json:"changes"`
 	Weaker   []project.Weakening `json:"weaker,omitempty"`  // what was accepted and is declared no more
 	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
+	Error    string              `json:"error,omitempty"`   // why it is not pinned
 	Findings []policy.Finding    `json:"findings"`
 }
 
@@ -142,7 +144,10 @@ func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
 		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Files, nil, p.Changes, p.Weaker,
-			p.Clients, p.Verdict.Findings}
+			p.Clients, "", p.Verdict.Findings}
+		if p.Err != nil {
+			s.Error = artifact.RedactURLs(p.Err.Error())
+		}
 		if p.Surface != nil {
 			s.Consent, s.Surface = p.Consent(), p.Surface.Canonical()
 		}
