@@ -286,3 +286,52 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// RemoveServers returns data without the tables of the servers called names, and everything else as it was. What
+// stands in these tables goes with them, comments too. A name that is not declared is ignored.
+func RemoveServers(data []byte, names []string) ([]byte, error) {
+	for _, name := range names {
+		before, all, err := parseParts(data)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := before.Servers[name]; !ok {
+			continue
+		}
+		edit, ok := removeTable(data, all, []string{"providers", "mcp", name})
+		if !ok {
+			return nil, invalid(project.ConfigFile,
+				fmt.Errorf("providers.mcp.%s is spread over the file; edit it by hand", surface.Escape(name)))
+		}
+		if data, err = applyChange(data, edit, before, func(c *project.Config) { delete(c.Servers, name) }); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// removeTable is the edit that removes the table at path with those below it, and the empty line before it. ok is false
+// if something else stands between its lines.
+func removeTable(data []byte, all []tomltext.Key, path []string) (e tomltext.Edit, ok bool) {
+	isBelow := func(k tomltext.Key) bool { return len(k.Path) >= len(path) && slices.Equal(k.Path[:len(path)], path) }
+	first := slices.IndexFunc(all, isBelow)
+	if first < 0 || !all[first].Header {
+		return e, false
+	}
+	start, end := tomltext.LineStart(data, all[first].First), 0
+	for _, k := range all {
+		switch {
+		case isBelow(k):
+			end = max(end, tomltext.LineAfter(data, max(k.Name.End, k.Value.End)))
+		case k.First > start && len(k.Path) >= len(path): // its table's header has the shorter paths
+			if end > 0 && k.First < end {
+				return e, false
+			}
+		}
+	}
+	before := bytes.TrimRight(data[:start], "\r\n")
+	if at := start - len(tomltext.LineEnd(data)); at > len(before) {
+		start = at
+	}
+	return tomltext.Replace(tomltext.Span{Start: start, End: end}, ""), true
+}

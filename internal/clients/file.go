@@ -15,6 +15,7 @@ type File struct {
 	Client string // its id: "claude-code"
 	Path   string
 	User   bool   // it is the user's or the machine's, for every project
+	System bool   // it is the machine's, which its administrator manages
 	Root   string // the directory of the project that it belongs to, "" if its name does not tell
 
 	format        syntax.Format
@@ -28,7 +29,7 @@ func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxF
 
 // newFile returns the file called name, which the client reads as l says.
 func (l location) newFile(client, name string) File {
-	f := File{Client: client, Path: name, User: l.base != project, format: syntax.FormatOf(name)}
+	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system, format: syntax.FormatOf(name)}
 	f.addShape(l)
 	return f
 }

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -264,6 +265,9 @@ func clientOf(id string) client {
 	}
 	return client{}
 }
+
+// Title returns the name of the client called id, for messages: "Claude Code".
+func Title(id string) string { return cmp.Or(clientOf(id).name, id) }
 
 // Names are the ids of the clients that are known.
 func Names() []string {

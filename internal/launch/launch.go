@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -93,7 +94,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 		return 0, judged, err
 	}
 	stopWatching()
-	process, err := prog.Start(ctx, h, adm, w.Dir, o.Arguments)
+	process, err := prog.Start(ctx, h, adm, l.startDir(), o.Arguments)
 	if err != nil {
 		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
@@ -111,6 +112,20 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	// The guard passes signals on to the server, and ends when the server does.
 	exitCode, err = guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
 	return exitCode, judged, err
+}
+
+// startDir returns the directory in which the server is started: the project's, so that it finds the same files wherever
+// its client was started. What is fetched for the user's own clients belongs to no project, and is started where its
+// client is, as without Hallmark.
+func (l *Launch) startDir() string {
+	w := l.Workspace
+	if w.Home == "" || l.Entry == nil || l.Entry.Source.Local() || l.Entry.Launch.Facet != "" {
+		return w.Dir
+	}
+	if dir, err := os.Getwd(); err == nil {
+		return dir
+	}
+	return w.Dir
 }
 
 // Launch is one server that is being prepared for its start.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,18 @@ type adoptedEntry struct {
 	as string
 }
 
+// entriesOf returns the entries that start the server called name.
+func (a *adoption) entriesOf(name string) (out []Entry) {
+	if a != nil {
+		for _, e := range a.entries {
+			if e.as == name {
+				out = append(out, Entry{e.File, e.Scope, e.Name})
+			}
+		}
+	}
+	return out
+}
+
 // values returns the values that a client gives a declared server in its variables.
 func (a *adoption) values(s project.Server) map[string]string {
 	out := map[string]string{}
@@ -44,16 +57,42 @@ func (a *adoption) values(s project.Server) map[string]string {
 		return out
 	}
 	for _, e := range a.entries {
-		if e.as != s.Name {
-			continue
+		if e.as == s.Name {
+			addGiven(out, s, e.Server)
 		}
-		for name, value := range e.Values() {
-			if slices.Contains(s.Variables, name) && !runline.ChangesHallmark(name) {
-				out[name] = value
+	}
+	return out
+}
+
+// givenVariables returns the values that the user's clients give a server of their project in its variables, which the
+// entries that start it keep.
+func givenVariables(w *workspace.Workspace, s project.Server) map[string]string {
+	out := map[string]string{}
+	if w.Home == "" || len(s.Variables) == 0 {
+		return out
+	}
+	files, _ := clients.Find(clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+	for _, f := range files {
+		servers, _ := clients.Load(f) // of a file that cannot be read nothing is known
+		for _, e := range servers {
+			if !runline.IsRunEntry(e) {
+				continue
+			}
+			if line, _ := runline.Read(e.Args[1:], false); line.Name == s.Name && line.Project == w.Dir {
+				addGiven(out, s, e)
 			}
 		}
 	}
 	return out
+}
+
+// addGiven adds the values to out that an entry gives a server in variables that it may have.
+func addGiven(out map[string]string, s project.Server, e clients.Server) {
+	for name, value := range e.Values() {
+		if slices.Contains(s.Variables, name) && !runline.ChangesHallmark(name) {
+			out[name] = value
+		}
+	}
 }
 
 // adopt finds the servers called names, or all, in the files of clients and declares them in
@@ -79,7 +118,7 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 		servers, err := clients.Load(f)
 		if err != nil {
 			err = evidence.Errorf(evidence.Validation, f.Path, "", err)
-			a.failed = append(a.failed, &Pinned{Err: err, Clients: []string{f.Path}})
+			a.failed = append(a.failed, &Pinned{Err: err, Entries: []Entry{{File: f.Path}}})
 			continue
 		}
 		for _, s := range servers {
@@ -89,7 +128,7 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 			seen = append(seen, s.Name)
 			as, err := a.take(w, s, len(names) > 0, rewrite)
 			if err != nil {
-				a.failed = append(a.failed, &Pinned{Name: s.Name, Err: err, Clients: []string{f.Path}})
+				a.failed = append(a.failed, &Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
 			} else if as != "" {
 				want(as)
 			}
@@ -149,6 +188,8 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		}
 		return "", nil
 	case s.Disabled && !named:
+		return "", nil
+	case s.URL != "" && w.Home != "": // hallmark protect says so
 		return "", nil
 	case s.URL != "" && !named && (rewrite || len(s.Headers) > 0):
 		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", s.File)

@@ -71,8 +71,12 @@ type Pinned struct {
 	Preview  kind.Preview        // what it gets, and where it comes from
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
+	Entries  []Entry  // the entries of clients that were taken over, or were to be
 	Err      error    // why it is not pinned
 }
+
+// Entry names an entry of a client's file.
+type Entry struct{ File, Scope, Name string }
 
 // Consent returns the digest that consent is bound to.
 func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Runtime) }

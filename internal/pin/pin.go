@@ -91,10 +91,11 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		}
 		if o.Keep && lockentry.IsApprovedAs(w, declared) {
 			entry, _ := w.Lock.Server(name)
-			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry})
+			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry, Entries: from.entriesOf(name)})
 			continue
 		}
 		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"), given: from.values(declared)}
+		p.Result.Entries = from.entriesOf(name)
 		more, err := p.Pin(ctx)
 		if p.Result.Err = err; err != nil {
 			all, failed = append(all, &p.Result), append(failed, err)
@@ -183,6 +184,9 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	prog.Values = p.Declared.Environment
+	if len(p.given) == 0 {
+		p.given = givenVariables(p.Workspace, p.Declared)
+	}
 	if len(p.given) > 0 {
 		prog.Values = p.given
 		maps.Copy(prog.Values, p.Declared.Environment)

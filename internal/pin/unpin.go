@@ -1,13 +1,16 @@
 package pin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -59,6 +62,10 @@ type UnpinOptions struct {
 	// Files selects the clients' files to restore; the zero value means all that are known.
 	Files    ClientFiles
 	KeepLock bool // restore the clients' files and nothing else
+	// Undeclare takes the servers out of hallmark.toml too, and the file with the last of what it declares.
+	Undeclare bool
+	// Each undoes what can be undone: an entry that cannot be restored is in the result, and its server stays locked.
+	Each bool
 	// Confirm is called before a file inside the project is restored from the originals beside it,
 	// because both came with the project. Nil means no.
 	Confirm func([]Restored) (bool, error)
@@ -100,30 +107,41 @@ type Unpinned struct {
 	Unlocked bool     `json:"unlocked"` // its entry of the lock was removed
 	Declared bool     `json:"declared"` // hallmark.toml goes on declaring it
 	Restored []string `json:"restored"` // the clients' files in which its entry is what it was
+	Err      error    `json:"-"`        // why one is not; the server stays locked then
 }
 
-// Unpin undoes [Pin] for the named servers: it restores their entries in files of clients, and
+// Unpin undoes [Pin] for the named servers, or all that no facet brought: it restores their entries in files of clients, and
 // removes them from the lock, with the files beside it and this machine's approval. They stay
-// declared in hallmark.toml. It does all of this or nothing.
+// declared in hallmark.toml, unless o.Undeclare. It does all of this or nothing, unless o.Each.
 func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions) ([]Unpinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, true)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	names = slices.Clone(names)
+	if names = slices.Clone(names); len(names) == 0 {
+		if names, err = undoable(w, o); err != nil {
+			return nil, err
+		}
+	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	files, where, err := restoreEntries(w, o, names)
+	files, where, failed, err := restoreEntries(w, o, names)
 	if err != nil {
 		return nil, err
 	}
 	var all []Unpinned
+	var gone []string // names of servers that need not be declared any more
 	for _, name := range names {
+		if err := failed[name]; err != nil {
+			all = append(all, Unpinned{Name: name, Restored: append([]string{}, where[name]...), Err: err})
+			continue
+		}
+		gone = append(gone, name)
 		entry, locked := w.Lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
 		_, u.Declared = w.Config.Servers[name]
-		if !u.Unlocked && len(u.Restored) == 0 {
+		if !u.Unlocked && len(u.Restored) == 0 && !(u.Declared && o.Undeclare) {
 			if !locked && !u.Declared {
 				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
 					w.ServerNames())
@@ -139,27 +157,74 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		}
 		all = append(all, u)
 	}
+	if o.Undeclare {
+		config, err := undeclare(w, gone)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, config...)
+	}
 	if _, err := w.Commit(ctx, files); err != nil {
 		return nil, err
 	}
-	for _, u := range all {
-		if u.Unlocked {
-			RemoveEmptyDirs(w, []string{project.SurfacesDir + "/" + u.Name, project.ClosuresDir + "/" + u.Name})
+	for _, name := range []string{project.SurfacesDir, project.ClosuresDir} {
+		if dir := w.Path(name); w.RefuseLink(dir) == nil {
+			_ = os.Remove(dir) // the empty one
 		}
 	}
 	return all, nil
 }
 
+// undoable returns the names of the servers that hallmark.toml declares, and of those that entries of clients' files were
+// rewritten to start.
+func undoable(w *workspace.Workspace, o UnpinOptions) (names []string, err error) {
+	names = slices.Collect(maps.Keys(w.Config.Servers))
+	found, err := o.Files.find(w)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range found {
+		kept, err := clients.LoadOriginals(f.Path)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, f.Path, "", err)
+		}
+		for _, x := range kept {
+			if isOwnOriginal(w, f, x) && x.Added == "" {
+				names = append(names, x.ServerName())
+			}
+		}
+	}
+	return names, nil
+}
+
+// isOwnOriginal reports whether an original of f is of an entry that starts a server of this project.
+func isOwnOriginal(w *workspace.Workspace, f clients.File, o clients.Original) bool {
+	return o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
+}
+
+// undeclare returns the change of hallmark.toml after which it does not declare the servers called names.
+func undeclare(w *workspace.Workspace, names []string) ([]durable.File, error) {
+	text, err := configedit.RemoveServers(w.Text, names)
+	if err != nil || w.Text == nil || bytes.Equal(text, w.Text) {
+		return nil, err
+	}
+	if string(text) == project.EmptyConfig {
+		return []durable.File{{Path: w.Path(project.ConfigFile), Remove: true}}, nil
+	}
+	return []durable.File{{Path: w.Path(project.ConfigFile), Data: text, Perm: 0o644}}, nil
+}
+
 // restoreEntries returns the changes that restore the rewritten entries of names in clients' files,
 // and the entries by name of the server. It ignores entries that are gone, and refuses an entry
 // whose original is unknown. What a file inside the project is restored to came with the project,
-// so that needs consent.
-func restoreEntries(w *workspace.Workspace,
-	o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
+// so that needs consent. With o.Each what cannot be restored is in failed, by the server's name, and the file stays.
+func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (files []durable.File,
+	where map[string][]string, failed map[string]error, err error) {
 	found, err := o.Files.find(w)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	failed = map[string]error{}
 	var foreign []clients.Original
 	where = map[string][]string{}
 	seen := map[string]bool{}
@@ -168,63 +233,73 @@ func restoreEntries(w *workspace.Workspace,
 			continue
 		}
 		seen[f.Path] = true
-		refuse := func(err error) ([]durable.File, map[string][]string, error) {
-			return nil, nil, evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
+		refusal := func(err error) error {
+			return evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
 				clients.OriginalsPath(f.Path), err)
 		}
 		kept, err := clients.LoadOriginals(f.Path)
 		if err != nil {
-			return refuse(err)
+			return nil, nil, nil, refusal(err)
 		}
 		at, err := resolveFile(w, f)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		data, err := clients.Read(f)
 		if err != nil {
-			return refuse(err)
+			return nil, nil, nil, refusal(err)
 		}
-		changed := false
+		changed, each := false, o.Each
 		var left []clients.Original
 		for _, o := range slices.Backward(kept) {
-			ours := o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
-			if !ours || !slices.Contains(names, o.Name) {
+			if !isOwnOriginal(w, f, o) || !slices.Contains(names, o.ServerName()) {
+				left = append([]clients.Original{o}, left...)
+				continue
+			}
+			before, err := clients.Restore(data, o.Change)
+			if err != nil && !errors.Is(err, clients.ErrGone) {
+				if !each {
+					return nil, nil, nil, refusal(err)
+				}
+				failed[o.ServerName()] = refusal(err)
 				left = append([]clients.Original{o}, left...)
 				continue
 			}
 			changed = true
-			before, err := clients.Restore(data, o.Change)
-			switch {
-			case errors.Is(err, clients.ErrGone):
+			if err != nil {
 				w.Host.Logger.Warn(fmt.Sprintf("%+q is not in its file any more", o.Name), "file", f.Path)
-			case err != nil:
-				return refuse(err)
-			default:
+			} else {
 				data = before
-				where[o.Name] = append(where[o.Name], f.Path)
+				where[o.ServerName()] = append(where[o.ServerName()], f.Path)
 				if isInside(w, f.Path) && o.Added == "" { // what was inserted is only taken away
 					foreign = append(foreign, o)
 				}
 			}
 		}
-		if err := refuseStillStarted(w, f, data, names); err != nil {
-			return nil, nil, err
+		for name, err := range stillStarted(w, f, data, names) {
+			if !o.Each {
+				return nil, nil, nil, err
+			}
+			if failed[name] == nil {
+				failed[name] = err
+			}
 		}
 		if !changed {
 			continue
 		}
 		more, err := at.replacements(data, left)
 		if err != nil {
-			return refuse(err)
+			return nil, nil, nil, refusal(err)
 		}
 		files = append(files, more...)
 	}
-	return files, where, o.requireConsent(foreign)
+	return files, where, failed, o.requireConsent(foreign)
 }
 
-// refuseStillStarted fails if an entry of a client's file would still start one of names by
-// "hallmark run", because its original is unknown.
-func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, names []string) error {
+// stillStarted returns an error for each of names that an entry of a client's file would still start by "hallmark run",
+// because its original is unknown.
+func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []string) map[string]error {
+	out := map[string]error{}
 	entries, err := clients.Parse(f, data)
 	if err != nil {
 		return nil // a file that cannot be read starts nothing
@@ -239,11 +314,11 @@ func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, nam
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
 			continue
 		}
-		return evidence.Errorf(evidence.Refused, f.Path,
+		out[line.Name] = evidence.Errorf(evidence.Refused, f.Path,
 			fmt.Sprintf("restore %s from version control or a backup; "+
 				"or write by hand what the entry is to start, and run the command again",
 				clients.OriginalsPath(f.Path)),
 			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
 	}
-	return nil
+	return out
 }

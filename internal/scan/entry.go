@@ -29,10 +29,12 @@ type scannedEntry struct {
 	claim  evidence.Claim
 	target launcher.Target
 
-	project string // directory of the project that the file belongs to; "" for the user's files
-	cover   Cover
-	roots   []string
-	report  evidence.Report
+	project  string // directory of the project that the file belongs to; "" for the user's files
+	cover    Cover
+	runs     *Runs
+	withheld *Withheld
+	roots    []string
+	report   evidence.Report
 }
 
 // judge returns the evidence about the entry and Hallmark: whether it starts hallmark as it should,

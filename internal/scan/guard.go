@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,6 +81,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	w := v.w
 	declared, err := w.Server(line.Name)
 	entry, locked := w.Lock.Server(line.Name)
+	e.runs = &Runs{Project: w.Dir, Name: line.Name, Ref: entry.Ref}
 	e.judgeVariables(declared)
 	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
 		e.refuse("gives the server arguments that nobody approved: " +
@@ -118,6 +120,9 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	}
 	if e.cover = Unapproved; approved {
 		e.cover = Guarded
+	}
+	if note, err := w.DriftNote(line.Name, entry); err == nil && note != nil && len(note.Items) > 0 {
+		e.withheld = &Withheld{note.At, slices.Sorted(maps.Keys(note.Items))}
 	}
 }
 

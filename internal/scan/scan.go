@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -74,9 +75,64 @@ type Server struct {
 	// it calls tools.
 	Guarded     bool             `json:"guarded,omitempty"`
 	Cover       Cover            `json:"cover,omitempty"`
+	State       State            `json:"state,omitempty"`        // absent for what starts nothing
+	Runs        *Runs            `json:"runs,omitempty"`         // what hallmark run starts for it
+	Withheld    *Withheld        `json:"withheld,omitempty"`     // what of that its client is not shown
+	User        bool             `json:"user,omitempty"`         // the file is the user's or the machine's, for every project
+	System      bool             `json:"system,omitempty"`       // the file is the machine's, which its administrator manages
 	Roots       []string         `json:"roots,omitempty"`        // of hallmark hashfile
 	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
 	Findings    []policy.Finding `json:"findings"`
+}
+
+// State is how far a server is covered, in one word.
+type State string
+
+// The values of State, from the best.
+const (
+	StateGuarded    State = "guarded"    // hallmark run verifies it when it starts
+	StateEditor     State = "editor"     // hallmark hashfile
+	StateVerified   State = "verified"   // its client compares a hash of it
+	StatePinned     State = "pinned"     // the version is fixed; its bytes are not verified
+	StateUnapproved State = "unapproved" // it is locked, and this machine has not approved it: hallmark run refuses
+	StateOpen       State = "open"       // what it starts can change, or is not known
+	StateOff        State = "off"        // its client does not start it
+)
+
+// stateOf returns the state of a server about which there is a verdict.
+func stateOf(s Server, verifies, allowed bool) State {
+	switch {
+	case s.Starts != clients.StartsServer:
+		return ""
+	case s.Disabled:
+		return StateOff
+	case s.Cover == Editor:
+		return StateEditor
+	case !allowed:
+		return StateOpen
+	case s.Cover == Guarded:
+		return StateGuarded
+	case s.Cover == Unapproved:
+		return StateUnapproved
+	case verifies:
+		return StateVerified
+	case len(s.Packages) > 0 && !slices.ContainsFunc(s.Packages, func(p Package) bool { return !p.Pinned }):
+		return StatePinned
+	}
+	return StateOpen
+}
+
+// Runs is the server that an entry starts with hallmark run.
+type Runs struct {
+	Project string `json:"project"` // its directory
+	Name    string `json:"name"`
+	Ref     string `json:"ref,omitempty"` // what is locked, "npm:notes@1.0.0"
+}
+
+// Withheld says what a guard noted that it withholds of a server.
+type Withheld struct {
+	Since time.Time `json:"since"`
+	Items []string  `json:"items"` // keys, such as "tool:add_note"
 }
 
 // Cover is how far Hallmark covers an entry that starts it.
@@ -162,6 +218,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
 			scanned.Guarded = scanned.Cover == Guarded && v.Allowed() && len(scanned.AutoApprove) == 0
+			scanned.State = stateOf(scanned, s.Verify != "" && s.Verify != string(project.VerifyNone), v.Allowed())
 			if !v.Allowed() && scanned.Cover != Editor {
 				scanned.Cover = ""
 			}
@@ -257,7 +314,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		Place: evidence.Place{File: shown, Line: s.Line, Column: s.Column},
 	}
 	target, report := launcher.Declared{
-		Command: s.Command, Args: s.Args, URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm, Known: known,
+		Command: s.Command, Args: startedArguments(s), URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm, Known: known,
 	}.Evidence(claim)
 	out := Server{
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
@@ -286,7 +343,8 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	}
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
-	out.Cover, out.Roots = e.cover, e.roots
+	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
+	out.User, out.System = f.User, f.System
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {
@@ -294,6 +352,16 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		}
 	}
 	return out, append(report, own...)
+}
+
+// startedArguments returns the arguments of an entry that may name a program: of hallmark run those for the server, as
+// the others are its own, such as a server's name.
+func startedArguments(s clients.Server) []string {
+	if !runline.IsRunEntry(s) {
+		return s.Args
+	}
+	line, _ := runline.Read(s.Args[1:], false)
+	return line.Extra
 }
 
 // waiveDisabled waives all findings about a server that its client does not start.

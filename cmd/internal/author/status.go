@@ -2,6 +2,7 @@ package author
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -22,72 +23,117 @@ import (
 // verdictless is the verdict of commands that judge nothing.
 var verdictless = policy.Verdict{}
 
-// StatusCommand returns the command status.
+// StatusCommand returns the command status of mcp-publisher.
 func StatusCommand(a *app.App) *cobra.Command {
-	var base, status, archive string
-	var all, yes, asJSON bool
-	var o publish.StatusOptions
-	c := &cobra.Command{
+	return changeStatusCommand(a, "", &cobra.Command{
 		Use:     "status --status active|deprecated|deleted NAME [VERSION]",
 		Short:   "Deprecate, delete or restore what was published",
 		Example: "--status deprecated --message 'use 1.5.0' io.github.acme/notes 1.4.0",
 		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
 version is no longer listed; it can be restored, and nobody can publish it again. With
 --archive it is a facet, a server that is packed from source (artifact) or a plugin.`,
-		Args: app.Args(cobra.RangeArgs(1, 2)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			o.Name, o.Status, o.Archive = names[0], registry.Status(status), ledger.Kind(archive)
-			switch {
-			case status == "":
-				return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
-			case all && len(names) == 2:
-				return app.Usage(c, errors.New("either a version or --all-versions"))
-			case !all && len(names) == 1:
-				return app.Usage(c, errors.New("name the version, or say --all-versions"))
-			case !all:
-				o.Version = names[1]
+	})
+}
+
+// DeprecateCommand returns the command deprecate.
+func DeprecateCommand(a *app.App) *cobra.Command {
+	return changeStatusCommand(a, registry.Deprecated, &cobra.Command{
+		Use:     "deprecate NAME [VERSION]",
+		Short:   "Warn those who take a version that you published",
+		Example: "--message 'use 1.5.0' io.github.acme/notes 1.4.0",
+		Long: `Mark one version of a server that you published as deprecated, or all with --all-versions.
+Who adds or upgrades to it is warned with your message. With --archive it is a facet, a
+server that is packed from source (artifact) or a plugin. 'restore' undoes it.`,
+	})
+}
+
+// YankCommand returns the command yank.
+func YankCommand(a *app.App) *cobra.Command {
+	return changeStatusCommand(a, registry.Deleted, &cobra.Command{
+		Use:     "yank NAME [VERSION]",
+		Short:   "Take back a version that you published",
+		Example: "--message 'leaks its token' io.github.acme/notes 1.4.0",
+		Long: `Take back one version of a server that you published, or all with --all-versions. It is
+no longer listed, and refused where it is added; nobody can publish it again. With
+--archive it is a facet, a server that is packed from source (artifact) or a plugin.
+'restore' undoes it.`,
+	})
+}
+
+// RestoreCommand returns the command restore.
+func RestoreCommand(a *app.App) *cobra.Command {
+	return changeStatusCommand(a, registry.Active, &cobra.Command{
+		Use:     "restore NAME [VERSION]",
+		Short:   "Undo 'deprecate' or 'yank'",
+		Example: "io.github.acme/notes 1.4.0",
+		Long: `Make one version of a server that you deprecated or yanked active again, or all with
+--all-versions. With --archive it is a facet, a server that is packed from source
+(artifact) or a plugin.`,
+	})
+}
+
+// changeStatusCommand makes c a command that changes the status of what was published to fixed, or to what --status says.
+func changeStatusCommand(a *app.App, fixed registry.Status, c *cobra.Command) *cobra.Command {
+	var base, status, archive string
+	var all, yes, asJSON bool
+	var o publish.StatusOptions
+	c.Args = app.Args(cobra.RangeArgs(1, 2))
+	c.RunE = a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		o.Name, o.Status, o.Archive = names[0], cmp.Or(fixed, registry.Status(status)), ledger.Kind(archive)
+		switch {
+		case o.Status == "":
+			return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
+		case all && len(names) == 2:
+			return app.Usage(c, errors.New("either a version or --all-versions"))
+		case !all && len(names) == 1:
+			return app.Usage(c, errors.New("name the version, or say --all-versions"))
+		case !all:
+			o.Version = names[1]
+		}
+		h, err := a.Host(".")
+		if err != nil {
+			return err
+		}
+		if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
+			return err
+		}
+		var before []publish.VersionStatus
+		o.Confirm = func(states []publish.VersionStatus) error {
+			before = states
+			for _, s := range states {
+				fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version),
+					surface.Escape(string(s.Status)), o.Status)
 			}
-			h, err := a.Host(".")
-			if err != nil {
-				return err
+			if !all || yes {
+				return nil
 			}
-			if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
-				return err
-			}
-			var before []publish.VersionStatus
-			o.Confirm = func(states []publish.VersionStatus) error {
-				before = states
-				for _, s := range states {
-					fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version),
-						surface.Escape(string(s.Status)), o.Status)
-				}
-				if !all || yes {
-					return nil
-				}
-				return confirm(a,
-					fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
-			}
-			n, err := publish.SetStatus(c.Context(), o)
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					Updated int                     `json:"updated"`
-					Before  []publish.VersionStatus `json:"before,omitempty"`
-				}{app.OutcomeOf(verdictless, err), n, before}, err)
-			}
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Stderr, "%s: %d updated\n", a.Name, n)
-			return nil
-		}),
-	}
+			return confirm(a,
+				fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
+		}
+		n, err := publish.SetStatus(c.Context(), o)
+		if asJSON {
+			return a.WriteJSON(struct {
+				app.Outcome
+				Updated int                     `json:"updated"`
+				Before  []publish.VersionStatus `json:"before,omitempty"`
+			}{app.OutcomeOf(verdictless, err), n, before}, err)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Stderr, "%s: %d updated\n", a.Name, n)
+		return nil
+	})
 	f := c.Flags()
 	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
-	f.StringVar(&status, "status", "", "the new `status`: active, deprecated or deleted")
+	if fixed == "" {
+		f.StringVar(&status, "status", "", "the new `status`: active, deprecated or deleted")
+	}
 	f.StringVar(&archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
-	f.StringVar(&o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")
+	if fixed != registry.Active {
+		f.StringVar(&o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")
+	}
 	f.BoolVar(&all, "all-versions", false, "change all versions")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before all versions are changed")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")

@@ -36,8 +36,9 @@ is what runs, and what runs shows the model what was approved.`,
 	}
 	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a),
 		author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
-		author.PublishCommand(a, launch.CaptureArchive), author.StatusCommand(a))
-	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
+		author.PublishCommand(a, launch.CaptureArchive), author.DeprecateCommand(a), author.YankCommand(a),
+		author.RestoreCommand(a))
+	add("user", protectCommand(a), statusCommand(a), undoCommand(a), scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
 		forgetCommand(a), checkCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
 		editor.Command("hashfile"),
 		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),

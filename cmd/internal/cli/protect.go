@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/protect"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func protectCommand(a *app.App) *cobra.Command {
+	var o protect.Options
+	var yes, asJSON bool
+	c := &cobra.Command{
+		Use:     "protect",
+		Short:   "Protect the MCP servers of all your clients",
+		Example: "\n--dry-run\n--client cursor,claude-code --yes",
+		Long: `Find the MCP clients on this machine, show what each of them starts, and ask once for each
+client. Then fetch and hash its servers, start each of them to see what it shows, lock
+that, and rewrite the client's file: from then on it starts 'hallmark run NAME', which
+starts the locked bytes and nothing else.
+
+A server that cannot be protected stays as it is, and the others go on. 'hallmark undo'
+gives every file back. What is locked is in your configuration directory, whatever the
+current directory is. The files of a project are its team's: see 'hallmark pin --help'.`,
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(".")
+			if err != nil {
+				return err
+			}
+			if o.Home, err = os.UserHomeDir(); err != nil {
+				return evidence.Errorf(evidence.Operation, "", "", err)
+			}
+			o.Program, _ = os.Executable() // without it nothing is protected, which is said
+			say := a.Stdout
+			if asJSON {
+				say = a.Stderr
+			}
+			if !yes && !o.Dry && !a.HasTerminal() {
+				return app.Usage(c, errors.New("nobody is at a terminal to agree: --yes does it without asking, and --dry-run "+
+					"shows what it would do"))
+			}
+			o.Allow = askForClient(c.Context(), a, say, yes)
+			o.Done = func(client protect.Client) {
+				a.Bars.Stop()
+				if !asJSON {
+					showProtected(say, client)
+				}
+			}
+			r, err := protect.Protect(c.Context(), h, o)
+			a.Bars.Stop()
+			if asJSON {
+				if r == nil {
+					r = &protect.Result{Clients: []*protect.Client{}}
+				}
+				return a.WriteJSON(struct {
+					app.Outcome
+					*protect.Result
+				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
+			}
+			if r == nil {
+				return err
+			}
+			if o.Dry {
+				for _, client := range r.Clients {
+					showClient(say, *client)
+				}
+			}
+			return sumProtected(a, say, r, o, err)
+		}),
+	}
+	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only this `client`: "+strings.Join(clients.Names(), ", "))
+	c.Flags().BoolVar(&yes, "yes", false, "do it without asking")
+	c.Flags().BoolVar(&o.Dry, "dry-run", false, "show what would be protected, and change nothing")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what became of each server as one JSON document")
+	return c
+}
+
+// askForClient returns a function that shows the servers of a client and asks whether they are to be protected.
+func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(protect.Client) (bool, error) {
+	return func(client protect.Client) (bool, error) {
+		a.Bars.Stop()
+		showClient(w, client)
+		if yes {
+			return true, nil
+		}
+		answer, err := a.Ask(ctx, fmt.Sprintf("Protect %s of %s? Each is fetched, started once, and locked.",
+			evidence.Count(len(client.Open()), "server"), client.Name))
+		return answer == host.InformedConsent, err
+	}
+}
+
+// showClient prints what a client starts.
+func showClient(w io.Writer, client protect.Client) {
+	file := ""
+	for _, s := range client.Servers {
+		if s.File != file {
+			file = s.File
+			fmt.Fprintf(w, "\n%s  %s\n", client.Name, surface.Escape(file))
+		}
+		fmt.Fprintf(w, "  %-10s %s  %s\n", stateWord(s), surface.Escape(s.Name), surface.Escape(s.Starts))
+	}
+}
+
+// stateWord is what is said of a server before anything happens.
+func stateWord(s *protect.Server) string {
+	switch s.Outcome {
+	case protect.Already:
+		return "protected"
+	case protect.Left:
+		return "left"
+	}
+	return "open"
+}
+
+// showProtected prints what became of the servers of a client.
+func showProtected(w io.Writer, client protect.Client) {
+	for _, s := range client.Servers {
+		name := surface.Escape(s.Name)
+		switch s.Outcome {
+		case protect.Protected:
+			fmt.Fprintf(w, "  protected  %s  %s\n", name, surface.Escape(s.Ref))
+		case protect.Failed:
+			fmt.Fprintf(w, "  failed     %s\n", name)
+		}
+	}
+}
+
+// escapeLines escapes a text of several lines, which stay.
+func escapeLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = surface.Escape(line)
+	}
+	return strings.Join(lines, "\n  ")
+}
+
+// firstLine returns the first line of a text.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return surface.Escape(line)
+}
+
+// sumProtected prints how many servers are protected, why the others are not, and what to type next.
+func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options, err error) error {
+	count := map[protect.Outcome]int{}
+	var others []string
+	for _, client := range r.Clients {
+		for _, s := range client.Servers {
+			count[s.Outcome]++
+			if s.Outcome != protect.Failed && s.Reason != "" {
+				line := fmt.Sprintf("  %s (%s): %s", surface.Escape(s.Name), client.Name, firstLine(s.Reason))
+				if s.Hint != "" {
+					line += "\n    hint: " + surface.Escape(s.Hint)
+				}
+				others = append(others, line)
+			}
+		}
+	}
+	protected := count[protect.Protected] + count[protect.Already]
+	total := protected + count[protect.Open] + count[protect.Failed] + count[protect.Left]
+	if total == 0 && err == nil {
+		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
+		return nil
+	}
+	fmt.Fprintf(w, "\n%d of %s protected.", protected, evidence.Count(total, "server"))
+	switch {
+	case o.Dry && count[protect.Open] > 0:
+		fmt.Fprint(w, " 'hallmark protect' protects those that are open.")
+	case count[protect.Protected] > 0:
+		fmt.Fprint(w, " Start your clients anew to use them; 'hallmark undo' gives everything back.")
+	}
+	fmt.Fprintln(w)
+	if len(others) > 0 {
+		fmt.Fprintf(w, "\nWorth knowing:\n%s\n", strings.Join(others, "\n"))
+	}
+	if err != nil && count[protect.Failed] > 0 {
+		fmt.Fprintf(a.Stderr, "\n%s: not protected, and started as before: %s\n", a.Name,
+			evidence.Count(count[protect.Failed], "server"))
+		for _, client := range r.Clients {
+			for _, s := range client.Servers {
+				if s.Outcome == protect.Failed {
+					fmt.Fprintf(a.Stderr, "  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
+					if s.Hint != "" {
+						fmt.Fprintf(a.Stderr, "    hint: %s\n", surface.Escape(s.Hint))
+					}
+				}
+			}
+		}
+		return program.Shown{Err: err}
+	}
+	return err
+}
+
+func undoCommand(a *app.App) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "undo [NAME...]",
+		Short:   "Give your clients back what they started before",
+		Example: "\nnotes",
+		Long: `Give the files of your MCP clients back what their entries were before 'hallmark protect',
+for the servers that are named or for all of them. A file that nobody changed since gets
+its bytes back; in one that its client wrote anew, the command and the arguments of the
+entry are restored. What was locked for them is unlocked. Skills and what projects have locked stay.
+
+An entry that you edited since is named, and stays as it is.`,
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(".")
+			if err != nil {
+				return err
+			}
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return evidence.Errorf(evidence.Operation, "", "", err)
+			}
+			undone, err := protect.Undo(c.Context(), h, home, names)
+			if asJSON {
+				if undone == nil {
+					undone = []pin.Unpinned{}
+				}
+				return a.WriteJSON(struct {
+					app.Outcome
+					Servers []pin.Unpinned `json:"servers"`
+				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
+			}
+			for _, u := range undone {
+				for _, file := range u.Restored {
+					fmt.Fprintf(a.Stdout, "restored  %s in %s\n", surface.Escape(u.Name), surface.Escape(file))
+				}
+			}
+			if len(undone) == 0 && err == nil {
+				fmt.Fprintln(a.Stdout, "Nothing is protected, so there is nothing to undo.")
+			}
+			return err
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
+	return c
+}

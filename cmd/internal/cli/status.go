@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func statusCommand(a *app.App) *cobra.Command {
+	var o scan.Options
+	var asJSON bool
+	published := author.StatusCommand(a) // --status changed what was published, before 'deprecate', 'yank' and 'restore'
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show every MCP server and whether it is protected",
+		Example: "\n--client cursor\n--project .\n--json",
+		Long: `Show each MCP server that your clients start, and those of the project in the current
+directory, one line each. What needs you comes first:
+
+  withheld      changed since you approved it
+  not approved  locked, not approved on this machine
+  open          what runs can change at any start
+  pinned        one version; its bytes are not verified
+  verified      its client compares a hash of it
+  protected     verified by Hallmark at every start
+  off           its client does not start it
+
+'hallmark scan' says more of each, and ends with an error if something is open.`,
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, paths []string) error {
+			if c.Flags().Changed("status") {
+				return changePublished(a, c, published, paths, asJSON)
+			}
+			if err := setScanned(c, &o, paths); err != nil {
+				return err
+			}
+			if len(o.Paths) > 0 {
+				return app.Usage(c, errors.New("takes no NAME; 'deprecate', 'yank' and 'restore' are about what you published"))
+			}
+			h, err := a.Host(o.Dir)
+			if err != nil {
+				return err
+			}
+			o.Program, _ = os.Executable() // without one nothing is protected
+			o.Home, _ = os.UserHomeDir()   // without one there are no user's files
+			found, err := scan.Scan(c.Context(), h, o)
+			if err != nil {
+				return err
+			}
+			servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
+				return s.Starts != clients.StartsServer || s.Client == "hallmark"
+			})
+			slices.SortStableFunc(servers, func(a, b scan.Server) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+			if asJSON {
+				return a.WriteJSON(struct {
+					app.Outcome
+					Servers []scan.Server `json:"servers"`
+				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
+			}
+			showStatus(a.Stdout, servers)
+			for _, f := range found.Rules {
+				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
+					fmt.Fprintf(a.Stdout, "\n%s: %s\n", surface.Escape(f.Evidence.Subject), surface.Escape(f.Evidence.Reason))
+				}
+			}
+			if next := nextCommand(servers); next != "" {
+				fmt.Fprintf(a.Stdout, "\n%s\n", next)
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
+	c.Flags().Lookup("project").NoOptDefVal = "."
+	c.Flags().StringSliceVar(&o.Clients, "client", nil,
+		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
+	c.Flags().BoolVar(&asJSON, "json", false, "print the servers as one JSON document")
+	published.Flags().VisitAll(func(f *pflag.Flag) {
+		if c.Flags().Lookup(f.Name) == nil {
+			f.Hidden = true
+			c.Flags().AddFlag(f)
+		}
+	})
+	return c
+}
+
+// changePublished runs the command published, of which c has the flags, and names the one that replaces it.
+func changePublished(a *app.App, c, published *cobra.Command, args []string, asJSON bool) error {
+	if asJSON {
+		if err := published.Flags().Set("json", "true"); err != nil {
+			return err
+		}
+	}
+	if err := published.Args(c, args); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: warning: 'status --status' is replaced by 'deprecate', 'yank' and 'restore'\n", a.Name)
+	return published.RunE(c, args)
+}
+
+// statusWords are what is said of a server in a state, what needs the user first.
+var statusWords = []struct {
+	state scan.State
+	word  string
+}{
+	{"", "withheld"}, {scan.StateUnapproved, "not approved"}, {scan.StateOpen, "open"}, {scan.StatePinned, "pinned"},
+	{scan.StateVerified, "verified"}, {scan.StateGuarded, "protected"}, {scan.StateEditor, "editor"}, {scan.StateOff, "off"},
+}
+
+// rankOf returns the index of a server's word in statusWords.
+func rankOf(s scan.Server) int {
+	if s.Withheld != nil && s.State == scan.StateGuarded {
+		return 0
+	}
+	return slices.IndexFunc(statusWords, func(w struct {
+		state scan.State
+		word  string
+	}) bool {
+		return w.state == s.State
+	})
+}
+
+// showStatus prints a line for each server, in columns.
+func showStatus(w io.Writer, servers []scan.Server) {
+	if len(servers) == 0 {
+		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
+		return
+	}
+	var rows [][]string
+	for _, s := range servers {
+		rows = append(rows, []string{statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client),
+			surface.Escape(statusText(s))})
+	}
+	widths := make([]int, 3)
+	for _, row := range rows {
+		for i := range widths {
+			widths[i] = min(max(widths[i], len(row[i])), 24)
+		}
+	}
+	for _, row := range rows {
+		for i, width := range widths {
+			fmt.Fprintf(w, "%-*s  ", width, row[i])
+		}
+		fmt.Fprintln(w, row[3])
+	}
+}
+
+// statusText says what a server is, and of one that is not protected why.
+func statusText(s scan.Server) string {
+	starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
+	switch {
+	case s.Withheld != nil && s.State == scan.StateGuarded:
+		return fmt.Sprintf("%s changed, seen %s", evidence.Count(len(s.Withheld.Items), "item"),
+			s.Withheld.Since.Local().Format("2006-01-02 15:04"))
+	case s.State == scan.StateGuarded && len(s.AutoApprove) > 0:
+		return s.Runs.Ref + "; its client calls tools without asking"
+	case s.State == scan.StateGuarded, s.State == scan.StateUnapproved:
+		return s.Runs.Ref
+	case s.State == scan.StateOpen && (s.Runs != nil || starts == ""):
+		for _, f := range s.Findings {
+			if f.Evidence.Reason != "" {
+				return f.Evidence.Reason
+			}
+		}
+	}
+	return starts
+}
+
+// nextCommand says what to type next; "" if nothing needs the user.
+func nextCommand(servers []scan.Server) string {
+	for _, s := range servers {
+		switch rank := rankOf(s); {
+		case s.System || s.Command == "":
+		case rank <= 1 && s.Runs != nil:
+			return "Look at what changed: 'hallmark review " +
+				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+		case s.State == scan.StateOpen && s.Runs != nil:
+			return "What is refused, and why: 'hallmark scan'"
+		case (s.State == scan.StateOpen || s.State == scan.StatePinned) && !s.User:
+			return "Lock what the project's file starts: 'hallmark pin " +
+				host.QuoteArguments([]string{"--config", s.File, "--write-config"}) + "'"
+		case s.State == scan.StateOpen || s.State == scan.StatePinned:
+			return "Protect what is open: 'hallmark protect'"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,285 @@
+// Package protect puts the servers of the user's own MCP clients behind Hallmark: [Protect] locks what their files start,
+// and rewrites these to start "hallmark run"; [Undo] gives the files back.
+//
+// The servers are locked in the project of the user's own clients, which is in the user's configuration directory,
+// whatever the current directory is.
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/launcher"
+)
+
+// Options say what to protect.
+type Options struct {
+	Clients []string // ids; all of them if empty
+	Home    string   // the user's home directory
+	Program string   // the file of this program, which the clients start then
+	Dry     bool     // find out what would be protected, and change nothing
+	Pin     pin.Options
+	// Allow asks whether the servers of one client are to be fetched, started to see what they show, locked, and started
+	// by hallmark run from then on. Nil means yes.
+	Allow func(Client) (bool, error)
+	// Done is called when nothing more happens to a client.
+	Done func(Client)
+}
+
+// Client is a client with the servers of its user's files.
+type Client struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Servers []*Server `json:"servers"`
+}
+
+// Open returns the servers that can be protected.
+func (c Client) Open() (out []*Server) {
+	for _, s := range c.Servers {
+		if s.Outcome == Open {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Server is an entry of a client's file.
+type Server struct {
+	File    string  `json:"file"`
+	Line    int     `json:"line"`
+	Scope   string  `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name    string  `json:"name"`
+	Starts  string  `json:"starts"` // the command line or URL, with what looks like a secret redacted
+	Outcome Outcome `json:"outcome"`
+	Server  string  `json:"server,omitempty"` // what it is called in the lock
+	Ref     string  `json:"ref,omitempty"`    // what is locked, "npm:notes@1.0.0"
+	Items   int     `json:"items,omitempty"`  // that a model is shown
+	Reason  string  `json:"reason,omitempty"` // why it is not protected, or not wholly
+	Hint    string  `json:"hint,omitempty"`   // what leads on
+	Err     error   `json:"-"`                // of one that failed
+}
+
+// Outcome is what became of a server.
+type Outcome string
+
+// The values of Outcome.
+const (
+	Open      Outcome = "open"      // it can be protected
+	Protected Outcome = "protected" // it is now, and was not before
+	Already   Outcome = "already"   // it was before
+	Failed    Outcome = "failed"    // it could not be; its client starts it as before
+	Left      Outcome = "left"      // it is not meant to be
+)
+
+// Result is what [Protect] did.
+type Result struct {
+	Project string    `json:"project"` // where the servers are locked
+	Clients []*Client `json:"clients"`
+}
+
+// Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server that
+// fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
+func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
+	place := h.Places.Config
+	r := &Result{Project: place, Clients: []*Client{}}
+	before, err := scanUser(ctx, h, o)
+	if err != nil {
+		return nil, err
+	}
+	var all []error
+	for _, f := range before.Rules {
+		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
+			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
+				errors.New("cannot be read: "+f.Evidence.Reason)))
+		}
+	}
+	for _, s := range before.Servers {
+		r.add(s)
+	}
+	if o.Dry {
+		return r, errors.Join(all...)
+	}
+	if slices.ContainsFunc(r.Clients, func(c *Client) bool { return len(c.Open()) > 0 }) {
+		if err := runline.CheckProgram(o.Program, h.Getenv); err != nil {
+			return r, err
+		}
+	}
+	for _, c := range r.Clients {
+		if err := protectClient(ctx, h, c, o); err != nil {
+			all = append(all, err)
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if o.Done != nil {
+			o.Done(*c)
+		}
+	}
+	return r, errors.Join(all...)
+}
+
+// scanUser scans the files of the user's clients.
+func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error) {
+	found, err := scan.Scan(ctx, h, scan.Options{Clients: o.Clients, Dir: h.Places.Config, Home: o.Home, Program: o.Program})
+	if err != nil {
+		return nil, err
+	}
+	found.Servers = slices.DeleteFunc(found.Servers, func(s scan.Server) bool { return s.Client == "hallmark" })
+	return found, nil
+}
+
+// add adds a scanned server, with what can be done about it.
+func (r *Result) add(s scan.Server) {
+	if s.Starts != clients.StartsServer {
+		return
+	}
+	i := slices.IndexFunc(r.Clients, func(c *Client) bool { return c.ID == s.Client })
+	if i < 0 {
+		i = len(r.Clients)
+		r.Clients = append(r.Clients, &Client{ID: s.Client, Name: clients.Title(s.Client)})
+	}
+	out := &Server{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
+		Starts: strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)}
+	r.Clients[i].Servers = append(r.Clients[i].Servers, out)
+	if s.Runs != nil {
+		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
+	}
+	switch {
+	case s.State == scan.StateGuarded, s.State == scan.StateEditor:
+		out.Outcome, out.Reason = Already, autoApproved(s)
+	case s.State == scan.StateOff:
+		out.Outcome, out.Reason = Left, "is switched off in its client"
+	case s.System:
+		out.Outcome, out.Reason = Left, "its file is the machine's, which its administrator manages"
+	case s.State == scan.StateUnapproved:
+		out.Outcome, out.Reason = Left, "is locked, and you have not approved it on this machine"
+		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+	case s.URL != "":
+		out.Outcome, out.Reason = Left, "is reached by its URL, and what runs there is not this machine's"
+	case s.Command == "":
+		out.Outcome, out.Reason = Left, "is not started by a command that can be read"
+	case s.Runs != nil || runline.ProgramName(s.Command) == "hallmark":
+		out.Outcome, out.Reason = Left, "starts Hallmark, but is not protected: "+reasonOf(s)
+	default:
+		out.Outcome = Open
+	}
+}
+
+// autoApproved says that a client calls the tools of a server without asking; "" if it does not.
+func autoApproved(s scan.Server) string {
+	if len(s.AutoApprove) == 0 {
+		return ""
+	}
+	return "its client calls tools without asking: " + strings.Join(s.AutoApprove, ", ")
+}
+
+// reasonOf returns why a scan refuses a server.
+func reasonOf(s scan.Server) string {
+	for _, f := range s.Findings {
+		if f.Class != evidence.OK && f.Evidence.Reason != "" {
+			return f.Evidence.Reason
+		}
+	}
+	return "see 'hallmark scan'"
+}
+
+// protectClient protects the servers of one client that can be.
+func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) error {
+	open := c.Open()
+	if len(open) == 0 {
+		return nil
+	}
+	if o.Allow != nil {
+		if yes, err := o.Allow(*c); err != nil {
+			return err
+		} else if !yes {
+			for _, s := range open {
+				s.Outcome, s.Reason = Left, "you did not agree"
+			}
+			return nil
+		}
+	}
+	if err := os.MkdirAll(h.Places.Config, 0o700); err != nil {
+		return err
+	}
+	p := o.Pin
+	p.From, p.WriteConfig, p.Keep, p.Program = pin.ClientFiles{Client: c.ID, Home: o.Home}, true, true, o.Program
+	p.Confirm = func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
+	pinned, err := pin.Pin(ctx, h, h.Places.Config, nil, p)
+	for _, x := range pinned {
+		for _, e := range x.Entries {
+			if s := findServer(open, e); s != nil {
+				s.Server, s.Ref, s.Items, s.Err = x.Name, x.Entry.Ref, len(x.Entry.SurfaceItems), x.Err
+			}
+		}
+	}
+	after, scanned := scanUser(ctx, h, o)
+	if scanned != nil {
+		return errors.Join(err, scanned)
+	}
+	var all []error
+	for _, s := range open {
+		i := slices.IndexFunc(after.Servers, func(x scan.Server) bool {
+			return x.Client == c.ID && x.File == s.File && x.Scope == s.Scope && x.Name == s.Name
+		})
+		switch {
+		case i >= 0 && after.Servers[i].State == scan.StateGuarded:
+			s.Outcome, s.Reason, s.Err = Protected, autoApproved(after.Servers[i]), nil
+			continue
+		case s.Err == nil && err != nil:
+			s.Err = err
+		case s.Err == nil && i >= 0 && after.Servers[i].Runs != nil:
+			s.Err = giveBack(ctx, h, c, s, o, after.Servers, reasonOf(after.Servers[i]))
+		case s.Err == nil:
+			s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New("is written in a way that is not taken over"))
+		}
+		s.fail()
+		all = append(all, s.Err)
+	}
+	return errors.Join(all...)
+}
+
+// findServer returns the server of an entry, nil if there is none among them.
+func findServer(servers []*Server, e pin.Entry) *Server {
+	for _, s := range servers {
+		if s.File == e.File && s.Scope == e.Scope && s.Name == e.Name {
+			return s
+		}
+	}
+	return nil
+}
+
+// fail takes the reason and the hint from the error.
+func (s *Server) fail() {
+	s.Outcome, s.Reason = Failed, artifact.RedactURLs(s.Err.Error())
+	var problem *evidence.Error
+	if errors.As(s.Err, &problem) {
+		s.Hint = artifact.RedactURLs(problem.Hint)
+		plain := *problem
+		plain.Hint, plain.Subject = "", ""
+		s.Reason = artifact.RedactURLs(plain.Error())
+	}
+}
+
+// giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
+// says why. The server stays locked if another entry starts it.
+func giveBack(ctx context.Context, h *host.Host, c *Client, s *Server, o Options, all []scan.Server, why string) error {
+	used := slices.ContainsFunc(all, func(x scan.Server) bool {
+		return x.State == scan.StateGuarded && x.Runs != nil && x.Runs.Name == s.Server
+	})
+	_, err := pin.Unpin(ctx, h, h.Places.Config, []string{s.Server}, pin.UnpinOptions{
+		Files: pin.ClientFiles{Client: c.ID, Home: o.Home}, KeepLock: used, Undeclare: !used, Each: true})
+	return errors.Join(evidence.Errorf(evidence.Refused, s.Name, "",
+		fmt.Errorf("would not be protected, and is as before: %s", why)), err)
+}

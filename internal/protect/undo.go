@@ -1,0 +1,97 @@
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+)
+
+// Undo gives the files of the user's clients back what the entries of the servers called names, or all, started before
+// they were protected, in whichever project they are locked. Those that [Protect] locked are unlocked, and declared no
+// more. What cannot be restored is in the result, and all errors are joined in the one that is returned.
+func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin.Unpinned, error) {
+	projects, err := rewritten(h, home)
+	if err != nil {
+		return nil, err
+	}
+	var undone []pin.Unpinned
+	var failed []error
+	known := map[string]bool{}
+	for _, dir := range projects.dirs {
+		chosen := projects.names[dir]
+		for _, name := range chosen {
+			known[name] = true
+		}
+		if len(names) > 0 {
+			chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return !slices.Contains(names, name) })
+			if len(chosen) == 0 {
+				continue
+			}
+		}
+		own := dir == host.RealPath(h.Places.Config)
+		if own && len(names) == 0 {
+			chosen = nil // also what is declared there, and no client starts any more
+		}
+		all, err := pin.Unpin(ctx, h, dir, chosen, pin.UnpinOptions{
+			Files: pin.ClientFiles{Home: home}, Each: true, KeepLock: !own, Undeclare: own})
+		if err != nil {
+			failed = append(failed, err)
+		}
+		for _, u := range all {
+			failed = append(failed, u.Err)
+		}
+		undone = append(undone, all...)
+	}
+	for _, name := range names {
+		if !known[name] {
+			failed = append(failed, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+				"'hallmark status' shows what is protected", errors.New("no client's file was changed for a server of that name")))
+		}
+	}
+	return undone, errors.Join(failed...)
+}
+
+// rewrittenIn are the projects whose servers entries of the user's files were rewritten to start.
+type rewrittenIn struct {
+	dirs  []string
+	names map[string][]string // of their servers
+}
+
+// rewritten reads which entries of the user's files were rewritten.
+func rewritten(h *host.Host, home string) (r rewrittenIn, err error) {
+	r.names = map[string][]string{}
+	add := func(dir string, names ...string) {
+		if !slices.Contains(r.dirs, dir) {
+			r.dirs = append(r.dirs, dir)
+		}
+		r.names[dir] = append(r.names[dir], names...)
+	}
+	own := host.RealPath(h.Places.Config)
+	if _, err := os.Stat(own); err == nil {
+		add(own)
+	}
+	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: home, Getenv: h.Getenv})
+	if err != nil {
+		return r, err
+	}
+	for _, f := range files {
+		kept, err := clients.LoadOriginals(f.Path)
+		if err != nil {
+			return r, evidence.Errorf(evidence.Validation, f.Path, "", err)
+		}
+		for _, o := range kept {
+			if o.Project != "" && o.Added == "" && !slices.Contains(r.names[o.Project], o.ServerName()) {
+				add(o.Project, o.ServerName())
+			}
+		}
+	}
+	return r, nil
+}
