@@ -234,7 +234,7 @@ func SetLaunch(data []byte, s project.Server) ([]byte, error) {
 }
 
 // AddServers returns data, or a new file where that is nil, with a table for each server after
-// everything else: its command, arguments and variables, or its URL.
+// everything else: its command, arguments and variables, or its URL and headers.
 func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 	out := slices.Clone(data)
 	if data == nil {
@@ -255,6 +255,13 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 		lines := []string{"", "[providers.mcp." + key + "]"}
 		if s.Remote() {
 			lines = append(lines, `type = "http"`, "url = "+tomltext.Quote(s.URL))
+			var headers []string
+			for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+				headers = append(headers, tomltext.Quote(name)+" = "+tomltext.Quote(s.Headers[name]))
+			}
+			if len(headers) > 0 {
+				lines = append(lines, "headers = { "+strings.Join(headers, ", ")+" }")
+			}
 		} else {
 			lines = append(lines, "command = "+tomltext.Quote(s.Command))
 		}
@@ -278,7 +285,7 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 	}
 	for _, s := range servers {
 		got := c.Servers[s.Name]
-		if got.Command != s.Command || got.URL != s.URL ||
+		if got.Command != s.Command || got.URL != s.URL || !maps.Equal(got.Headers, s.Headers) ||
 			!slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
 			return nil, invalid(project.ConfigFile,
 				fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))

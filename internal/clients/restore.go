@@ -20,6 +20,9 @@ func Restore(data []byte, c Change) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Whole {
+		return restoreWhole(data, c, s)
+	}
 	l, ok := s.entry.findLaunch()
 	if !ok {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)

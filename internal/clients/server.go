@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -107,10 +108,16 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 
 // Values returns the values of the variables that the entry sets, by name, to start the server as its client would.
 // They may be secrets, so nothing stores or prints them. What the client fills in is left out.
-func (s Server) Values() map[string]string {
+func (s Server) Values() map[string]string { return filledIn(s.valuesOf(variableKeys)) }
+
+// HeaderValues returns the values of the headers that the entry sets, by name, as [Server.Values] those of variables.
+func (s Server) HeaderValues() map[string]string { return filledIn(s.valuesOf(headerKeys[:1])) }
+
+// valuesOf returns the texts that the entry has under keys, by name.
+func (s Server) valuesOf(keys []string) map[string]string {
 	out := map[string]string{}
 	for _, h := range s.entry.objects() {
-		for _, key := range variableKeys {
+		for _, key := range keys {
 			n := h.Get(key)
 			if n == nil {
 				continue
@@ -127,12 +134,13 @@ func (s Server) Values() map[string]string {
 			}
 		}
 	}
-	for name, value := range out {
-		if strings.Contains(value, "${") || strings.Contains(value, "{{") {
-			delete(out, name)
-		}
-	}
 	return out
+}
+
+// filledIn returns values without those that the client fills in.
+func filledIn(values map[string]string) map[string]string {
+	maps.DeleteFunc(values, func(_, value string) bool { return strings.Contains(value, "${") || strings.Contains(value, "{{") })
+	return values
 }
 
 // variableNames returns the keys of an object, or the texts of a list up to "=". It never returns values.

@@ -30,7 +30,7 @@ func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) 
 		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL,
 			Where: project.ConfigFile}, s.URL),
 		lockentry.LaunchEvidence(d.Workspace, s, d.Before))
-	if err := requireConsentToSend(d.Workspace, s); err != nil {
+	if err := requireConsentToSend(d.Workspace, s, d.Given); err != nil {
 		return r, err
 	}
 	// Consent to send the server a variable includes consent to ask it what it shows.
@@ -42,7 +42,7 @@ func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) 
 				fmt.Errorf("%s would be asked what it shows, and nobody consented; nothing was sent", s.URL))
 		}
 	}
-	if r.Program, err = openRemote(d.Workspace, s); err != nil {
+	if r.Program, err = openRemote(d.Workspace, s, d.Given); err != nil {
 		return r, err
 	}
 	r.Entry.Ref, r.Entry.Artifacts = s.URL, map[string]digest.Digest{}
@@ -52,7 +52,7 @@ func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) 
 // Open prepares a connection, which is made when the server is started.
 func (remote) Open(_ context.Context, l Locked) (o Opened, err error) {
 	o.Report = evidence.Report{remoteEvidence(l.Entry)}
-	o.Program, err = openRemote(l.Workspace, l.Server)
+	o.Program, err = openRemote(l.Workspace, l.Server, nil)
 	return o, err
 }
 
@@ -80,9 +80,12 @@ func (remote) Preview(_ *host.Host, s project.Server) (p Preview) {
 
 // openRemote prepares a connection to the server of s, with the values of its variables. These are
 // sent to the server, so the caller must have consent: to the entry of the lock, or to each
-// variable.
-func openRemote(w *workspace.Workspace, s project.Server) (*program.Program, error) {
+// variable. Those that are given are not taken from the environment.
+func openRemote(w *workspace.Workspace, s project.Server, given map[string]string) (*program.Program, error) {
 	headers, err := s.FillHeaders(func(name string) (string, bool) {
+		if value, ok := given[name]; ok {
+			return value, true
+		}
 		set := slices.ContainsFunc(w.Host.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 		return w.Host.Getenv(name), set
 	})
@@ -124,7 +127,7 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 
 // requireConsentToSend fails if a header of s would send a variable to a host without consent.
 // Approving the present declaration of the server on this machine includes consent to its headers.
-func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
+func requireConsentToSend(w *workspace.Workspace, s project.Server, given map[string]string) error {
 	if lockentry.IsApprovedAs(w, s) {
 		return nil
 	}
@@ -133,7 +136,7 @@ func requireConsentToSend(w *workspace.Workspace, s project.Server) error {
 		return err
 	}
 	for _, u := range uses {
-		if w.Host.Getenv(u.Variable) == "" {
+		if given[u.Variable] != "" || w.Host.Getenv(u.Variable) == "" {
 			continue // FillHeaders reports a variable that is not set
 		}
 		if err := w.Host.RequireVariableConsent(u); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -68,7 +69,7 @@ func (a *adoption) values(s project.Server) map[string]string {
 // entries that start it keep.
 func givenVariables(w *workspace.Workspace, s project.Server) map[string]string {
 	out := map[string]string{}
-	if w.Home == "" || len(s.Variables) == 0 {
+	if w.Home == "" || len(s.Variables)+len(s.Headers) == 0 {
 		return out
 	}
 	files, _ := clients.Find(clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
@@ -86,11 +87,18 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 	return out
 }
 
-// addGiven adds the values to out that an entry gives a server in variables that it may have.
+// addGiven adds the values to out that an entry gives a server in variables that it may have, or will once it is rewritten.
 func addGiven(out map[string]string, s project.Server, e clients.Server) {
+	may := slices.Concat(s.Variables, s.HeaderVariables())
 	for name, value := range e.Values() {
-		if slices.Contains(s.Variables, name) && !runline.ChangesHallmark(name) {
+		if slices.Contains(may, name) && !runline.ChangesHallmark(name) {
 			out[name] = value
+		}
+	}
+	variables := headerVariables(e)
+	for header, value := range e.HeaderValues() {
+		if slices.Contains(may, variables[header]) {
+			out[variables[header]] = value
 		}
 	}
 }
@@ -189,19 +197,23 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", nil
 	case s.Disabled && !named:
 		return "", nil
-	case s.URL != "" && w.Home != "": // hallmark protect says so
-		return "", nil
-	case s.URL != "" && !named && (rewrite || len(s.Headers) > 0):
+	case s.URL != "" && w.Home == "" && !named && (rewrite || len(s.Headers) > 0):
 		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", s.File)
 		return "", nil
 	}
-	mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite)
+	mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite, w.Home != "")
 	if err != nil {
 		return "", err
 	}
 	if w.Home != "" {
 		if err := refuseUnguardable(s); err != nil {
 			return "", err
+		}
+	}
+	if s.URL != "" && w.Home != "" {
+		mine.Headers = map[string]string{}
+		for header, variable := range headerVariables(s) {
+			mine.Headers[header] = "${" + variable + "}"
 		}
 	}
 	if s.EnvFile != "" {
@@ -232,7 +244,8 @@ func refuseUnguardable(s clients.Server) error {
 	refuse := func(hint string, err error) error {
 		return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
 	}
-	if unknown := s.Unknown(); len(unknown) > 0 {
+	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && key == "headers" })
+	if len(unknown) > 0 {
 		return refuse("take it out if the server does without it",
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
 	}
@@ -282,7 +295,8 @@ func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *pr
 		if by == "" {
 			return false, nil
 		}
-		if sameCommand(declared, *mine) && declared.Facet == "" && sameElements(declared.Variables, mine.Variables) {
+		if sameCommand(declared, *mine) && declared.Facet == "" && sameElements(declared.Variables, mine.Variables) &&
+			maps.Equal(declared.Headers, mine.Headers) {
 			return true, nil
 		}
 	}
@@ -326,10 +340,20 @@ func sameCommand(a, b project.Server) bool {
 	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments) && a.URL == b.URL
 }
 
+// headerVariables returns the variables in which a client gives hallmark run the values of an entry's headers, by header.
+func headerVariables(s clients.Server) map[string]string {
+	out := map[string]string{}
+	for _, header := range s.Headers {
+		name := unnamedRE().ReplaceAllString("MCP_"+s.Name+"_"+header, "_")
+		out[header] = strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+	}
+	return out
+}
+
 // importEntry returns an entry as hallmark.toml declares it. It refuses secrets and text that a
 // client fills in, which cannot stand there. An entry with a URL cannot be rewritten, so it fails
-// with rewrite.
-func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
+// with rewrite, unless it is the user's own.
+func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
 		return project.Server{}, evidence.Errorf(evidence.Refused,
 			fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
@@ -337,9 +361,9 @@ func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 	words := append([]string{s.Command}, s.Args...)
 	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
 	switch {
-	case s.URL != "" && rewrite:
+	case s.URL != "" && rewrite && !isUsers:
 		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL, and is not rewritten"))
-	case len(s.Headers) > 0:
+	case len(s.Headers) > 0 && !isUsers:
 		return refuse(declare+" "+s.Name+"'",
 			errors.New("is reached by its URL and has headers, whose values are not taken over"))
 	case s.URL != "":

@@ -175,6 +175,9 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	entry := &p.Result.Entry
 	entry.Launch = p.Declared.Launch()
+	if len(p.given) == 0 {
+		p.given = givenVariables(p.Workspace, p.Declared)
+	}
 	err = p.resolve(ctx)
 	prog := p.found.Program
 	if prog != nil {
@@ -184,10 +187,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	prog.Values = p.Declared.Environment
-	if len(p.given) == 0 {
-		p.given = givenVariables(p.Workspace, p.Declared)
-	}
-	if len(p.given) > 0 {
+	if len(p.given) > 0 && prog.Remote == nil {
 		prog.Values = p.given
 		maps.Copy(prog.Values, p.Declared.Environment)
 	}

@@ -14,7 +14,7 @@ import (
 func (p *Pinning) resolve(ctx context.Context) error {
 	d := kind.Declaration{
 		Workspace: p.Workspace, Logs: p.Logs, Server: p.Declared, Path: p.Path, Before: p.Result.Before,
-		AllowScripts: p.Options.AllowScripts, Begin: p.Options.Begin, Judge: p.judge,
+		AllowScripts: p.Options.AllowScripts, Begin: p.Options.Begin, Given: p.given, Judge: p.judge,
 	}
 	source, arguments := p.Declared.Kind(), p.Declared.Arguments
 	if source == "" {

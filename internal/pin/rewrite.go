@@ -81,13 +81,18 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 			}
 			i := slices.IndexFunc(now, func(s clients.Server) bool {
 				return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command &&
-					slices.Equal(s.Args, entry.Args)
+					slices.Equal(s.Args, entry.Args) && s.URL == entry.URL
 			})
 			if i < 0 {
 				return refuse(fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged))
 			}
 			var change clients.Change
-			if data, change, err = clients.Rewrite(data, now[i], command, args(entry.as)); err != nil {
+			if entry.URL != "" {
+				data, change, err = clients.RewriteRemote(data, now[i], command, args(entry.as), headerVariables(entry.Server))
+			} else {
+				data, change, err = clients.Rewrite(data, now[i], command, args(entry.as))
+			}
+			if err != nil {
 				return refuse(err)
 			}
 			// The user edited that entry since an older original was stored, so that original must

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -218,14 +219,24 @@ func (c *capturer) alone(ctx context.Context, views []*clientView) error {
 // one starts one process, and captures what it shows.
 func (c *capturer) one(ctx context.Context, s *clientView) error {
 	name := c.declared.Name
-	process, err := c.Start(ctx, c.w.Host, c.adm, c.w.Dir, nil)
+	started, err := c.Start(ctx, c.w.Host, c.adm, c.w.Dir, nil)
 	if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errors.New("it took too long"))
 	defer cancel()
-	listing, _, err := capture.Surface(ctx, process, []byte(s.caps), s.version, c.declared.Excluded())
-	process.Kill()
+	listing, _, err := capture.Surface(ctx, started, []byte(s.caps), s.version, c.declared.Excluded())
+	failure := started.Failure()
+	started.Kill()
+	if err != nil && failure != nil {
+		hint := "check its url, and run the command again once it can be reached"
+		if errors.Is(failure, process.ErrLogin) {
+			hint = "a token goes into 'headers' of this server; a server for which its client logs in, in a browser, is left " +
+				"to that client"
+		}
+		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
+			Err: fmt.Errorf("could not be asked what it shows: %w", failure)}
+	}
 	if err != nil {
 		return &evidence.Error{
 			Subject: name, Kind: evidence.Operation,

@@ -165,9 +165,7 @@ func (r *Result) add(s scan.Server) {
 	case s.State == scan.StateUnapproved:
 		out.Outcome, out.Reason = Left, "is locked, and you have not approved it on this machine"
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
-	case s.URL != "":
-		out.Outcome, out.Reason = Left, "is reached by its URL, and what runs there is not this machine's"
-	case s.Command == "":
+	case s.Command == "" && s.URL == "":
 		out.Outcome, out.Reason = Left, "is not started by a command that can be read"
 	case s.Runs != nil || runline.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = Left, "starts Hallmark, but is not protected: "+reasonOf(s)
@@ -267,7 +265,9 @@ func (s *Server) fail() {
 	if errors.As(s.Err, &problem) {
 		s.Hint = artifact.RedactURLs(problem.Hint)
 		plain := *problem
-		plain.Hint, plain.Subject = "", ""
+		if plain.Hint = ""; strings.Contains(plain.Subject, s.Name) {
+			plain.Subject = ""
+		}
 		s.Reason = artifact.RedactURLs(plain.Error())
 	}
 }

@@ -243,5 +243,6 @@ func (e *scannedEntry) judgeVariables(declared project.Server) {
 
 // allowedVariable reports whether an entry may set a variable.
 func allowedVariable(declared project.Server, name string) bool {
-	return slices.Contains(declared.Variables, name) && !runline.ChangesHallmark(name)
+	return (slices.Contains(declared.Variables, name) || slices.Contains(declared.HeaderVariables(), name)) &&
+		!runline.ChangesHallmark(name)
 }

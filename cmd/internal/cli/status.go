@@ -185,7 +185,7 @@ func statusText(s scan.Server) string {
 func nextCommand(servers []scan.Server) string {
 	for _, s := range servers {
 		switch rank := rankOf(s); {
-		case s.System || s.Command == "":
+		case s.System || s.Command == "" && s.URL == "":
 		case rank <= 1 && s.Runs != nil:
 			return "Look at what changed: 'hallmark review " +
 				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"

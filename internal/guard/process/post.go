@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,6 +216,9 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 
 // refuse answers with err the requests of p that have no answer yet.
 func (b *bridge) refuse(p *post, err error) {
+	b.mu.Lock()
+	b.failure = cmp.Or(b.failure, err)
+	b.mu.Unlock()
 	for id, raw := range p.unanswered {
 		delete(p.unanswered, id)
 		b.writeLine(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))

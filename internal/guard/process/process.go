@@ -58,6 +58,16 @@ func (p *Process) Name() string { return p.name }
 // IsRemote reports whether the server is reached by HTTP.
 func (p *Process) IsRemote() bool { return p.remote != nil }
 
+// Failure returns why a remote server did not answer a request, such as that it cannot be reached; nil if it answered all.
+func (p *Process) Failure() error {
+	if p.remote == nil {
+		return nil
+	}
+	p.remote.mu.Lock()
+	defer p.remote.mu.Unlock()
+	return p.remote.failure
+}
+
 // State says how a process that has ended did so: "exit status 3", "signal: killed".
 func (p *Process) State() string { return p.state }
 

@@ -60,6 +60,7 @@ type bridge struct {
 	session    string           // Mcp-Session-Id
 	version    string           // Mcp-Protocol-Version
 	unanswered map[string]*post // requests without an answer, by jsonrpc.IDKey
+	failure    error            // of the first request that the server did not answer
 	bindings   memory.Map[[]binding]
 }
 

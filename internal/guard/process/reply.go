@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
+
+// ErrLogin is of a server that wants to know who asks.
+var ErrLogin = errors.New("the server answered")
 
 // statusError is the error of a response that is no success. A JSON-RPC answer to p in it is passed on,
 // and is no error.
@@ -39,7 +43,7 @@ func (b *bridge) statusError(p *post, resp *http.Response) error {
 	case code == http.StatusNotFound && known && p.method != "initialize":
 		return errGone
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return fmt.Errorf("the server answered %d %s%s; see 'headers' of this server in hallmark.toml", code,
+		return fmt.Errorf("%w %d %s%s; see 'headers' of this server in hallmark.toml", ErrLogin, code,
 			http.StatusText(code), why)
 	}
 	return fmt.Errorf("the server answered %d %s%s", code, http.StatusText(code), why)

@@ -1,0 +1,158 @@
+package clients
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+)
+
+// RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its headers
+// become variables, those that variables names by the header, with the same values. All other members stay. Restore puts
+// the value of the entry back. Only files of JSON are rewritten.
+func RewriteRemote(data []byte, s Server, command string, args []string, variables map[string]string) ([]byte, Change, error) {
+	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
+	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
+	if syntax.FormatOf(s.File) != syntax.JSON {
+		return nil, c, fmt.Errorf("%+q is reached by its URL, which is rewritten in files of JSON only", s.Name)
+	}
+	was := s.entry.value
+	c.Was = string(data[was.Start:was.End])
+	out := data
+	for range 1 + len(was.Members) + len(s.entry.holder().Members) {
+		e, err := findRemote(out, c)
+		if err != nil {
+			return nil, c, err
+		}
+		edit, more := e.nextRemoteEdit(s.Client, out, command, args, variables)
+		if !more {
+			break
+		}
+		out = slices.Concat(out[:edit.start], []byte(edit.text), out[edit.end:])
+	}
+	// Read again what was written: the file must mean what was asked for.
+	again, err := findEntry(out, FileAt(c.File), c)
+	if err != nil {
+		return nil, c, err
+	}
+	if again.Command != command || !slices.Equal(again.Args, args) || len(again.Headers) > 0 || len(again.Unknown()) > 0 {
+		return nil, c, uneditable
+	}
+	if same, err := sameBesides(data, out, c); err != nil || !same {
+		return nil, c, errors.Join(uneditable, err)
+	}
+	now := again.entry.value
+	c.Now = string(out[now.Start:now.End])
+	return out, c, nil
+}
+
+// findRemote finds the entry of c while it is rewritten, when it may be no server.
+func findRemote(data []byte, c Change) (entry, error) {
+	root, err := syntax.JSON.Parse(data, false)
+	if err != nil {
+		return entry{}, err
+	}
+	f := FileAt(c.File)
+	for _, shape := range f.shapes {
+		for _, e := range findEntries(root, shape, false) {
+			if e.name == c.Name && e.scope == c.Scope && e.isTable() {
+				return e, nil
+			}
+		}
+	}
+	return entry{}, fmt.Errorf("%+q %w", c.Name, ErrGone)
+}
+
+// nextRemoteEdit returns the next edit of an entry that has a URL; more is false when nothing is left to do.
+func (e entry) nextRemoteEdit(client string, data []byte, command string, args []string, variables map[string]string) (s splice, more bool) {
+	kind, inList, key := "stdio", client == "opencode", "env"
+	if inList {
+		kind, key = "local", "environment"
+	}
+	written := e.holder().Get("command") != nil
+	for _, o := range e.objects() {
+		for _, m := range o.Members {
+			switch text := m.Value.Kind == syntax.Text; {
+			case text && (m.Key == "type" || m.Key == "transport") && m.Value.Text != kind:
+				return splice{m.Value.Start, m.Value.End, syntax.Quote(kind)}, true
+			case slices.Contains(urlKeys, m.Key) && text && !written:
+				line := `"command": ` + syntax.Quote(command) + `, "args": ` + syntax.FormatList(args)
+				if inList {
+					line = `"command": ` + syntax.FormatList(append([]string{command}, args...))
+				}
+				if values := e.formatVariables(variables); values != "" {
+					line += ", " + syntax.Quote(key) + ": " + values
+				}
+				return splice{m.At, m.Value.End, line}, true
+			}
+		}
+	}
+	for _, o := range e.objects() {
+		for _, m := range o.Members {
+			if slices.Contains(headerKeys, m.Key) || slices.Contains(urlKeys, m.Key) {
+				start, end := memberBounds(data, m)
+				return splice{start, end, ""}, true
+			}
+		}
+	}
+	return s, false
+}
+
+// formatVariables writes the headers of the entry that variables names as an object of variables; "" for none.
+func (e entry) formatVariables(variables map[string]string) string {
+	values := Server{entry: e}.valuesOf(headerKeys)
+	var members []string
+	for _, header := range slices.Sorted(maps.Keys(variables)) {
+		members = append(members, syntax.Quote(variables[header])+": "+syntax.Quote(values[header]))
+	}
+	if len(members) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// memberBounds returns where a member of an object of JSON stands, with the comma that goes with it.
+func memberBounds(data []byte, m syntax.Member) (start, end int) {
+	start, end = len(bytes.TrimRight(data[:m.At], " \t\r\n")), m.Value.End
+	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(rest, []byte(",")) {
+		return start, len(data) - len(rest) + 1
+	}
+	if start > 0 && data[start-1] == ',' {
+		start--
+	}
+	return start, end
+}
+
+// sameBesides reports whether two files mean the same but for the entry of c.
+func sameBesides(a, b []byte, c Change) (bool, error) {
+	var roots []*syntax.Node
+	for _, data := range [][]byte{a, b} {
+		root, err := syntax.JSON.Parse(data, false)
+		if err != nil {
+			return false, err
+		}
+		for _, shape := range FileAt(c.File).shapes {
+			for _, e := range findEntries(root, shape, false) {
+				if e.name == c.Name && e.scope == c.Scope {
+					*e.value = syntax.Node{}
+				}
+			}
+		}
+		roots = append(roots, root)
+	}
+	return roots[0].SameValue(roots[1]), nil
+}
+
+// restoreWhole returns data with the value of s, an entry that [RewriteRemote] wrote, as it was, if it is still what was
+// written, in whatever layout.
+func restoreWhole(data []byte, c Change, s Server) ([]byte, error) {
+	v := s.entry.value
+	if now, err := syntax.JSON.Parse([]byte(c.Now), false); err != nil || !v.SameValue(now) {
+		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	}
+	return slices.Concat(data[:v.Start], []byte(c.Was), data[v.End:]), nil
+}

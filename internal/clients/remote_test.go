@@ -1,0 +1,75 @@
+package clients
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+)
+
+// An entry with a URL starts a program afterwards, its headers are variables, all else stays; and it gets its bytes back,
+// or its value where a client wrote the file anew.
+func TestRewriteRemote(t *testing.T) {
+	variables := map[string]string{"Authorization": "MCP_X_AUTHORIZATION", "X-Team": "MCP_X_X_TEAM"}
+	const run = `"command": "/bin/hallmark", "args": ["run", "x"]`
+	for name, c := range map[string]struct{ file, text, want string }{
+		"url alone":  {".cursor/mcp.json", `{"mcpServers": {"x": {"url": "https://a/mcp"}}}`, `{"mcpServers": {"x": {` + run + `}}}`},
+		"with type":  {".mcp.json", `{"mcpServers": {"x": {"type": "http", "url": "https://a/mcp", "timeout": 5}}}`, `{"mcpServers": {"x": {"type": "stdio", ` + run + `, "timeout": 5}}}`},
+		"last is it": {".mcp.json", `{"mcpServers": {"x": {"timeout": 5, "url": "https://a/mcp", "type": "sse"}}}`, `{"mcpServers": {"x": {"timeout": 5, ` + run + `, "type": "stdio"}}}`},
+		"headers": {".cursor/mcp.json", "{\n // mine\n \"mcpServers\": {\n  \"y\": {\"url\": \"https://b\"},\n  \"x\": {\n   \"headers\": {\"Authorization\": \"Bearer a\", \"X-Team\": \"b\"}, // who\n   \"url\": \"https://a\", // where\n  },\n }\n}\n",
+			"{\n // mine\n \"mcpServers\": {\n  \"y\": {\"url\": \"https://b\"},\n  \"x\": { // who\n   " + run + `, "env": {"MCP_X_AUTHORIZATION": "Bearer a", "MCP_X_X_TEAM": "b"}` + ", // where\n  },\n }\n}\n"},
+		"headers last": {".vscode/mcp.json", `{"servers": {"x": {"type": "http", "url": "https://a", "headers": {"X-Team": "${input:team}"}}}}`,
+			`{"servers": {"x": {"type": "stdio", ` + run + `, "env": {"MCP_X_X_TEAM": "${input:team}"}}}}`},
+		"opencode": {"opencode.json", `{"mcp": {"x": {"type": "remote", "url": "https://a", "headers": {"X-Team": "b"}, "enabled": true}}}`,
+			`{"mcp": {"x": {"type": "local", "command": ["/bin/hallmark", "run", "x"], "environment": {"MCP_X_X_TEAM": "b"}, "enabled": true}}}`},
+		"cline": {".cline/data/settings/cline_mcp_settings.json", `{"mcpServers": {"x": {"transport": {"type": "streamableHttp", "url": "https://a"}, "disabled": false}}}`,
+			`{"mcpServers": {"x": {"transport": {"type": "stdio", ` + run + `}, "disabled": false}}}`},
+		"gemini":   {".gemini/settings.json", `{"mcpServers": {"x": {"httpUrl": "https://a", "trust": false}}}`, `{"mcpServers": {"x": {` + run + `, "trust": false}}}`},
+		"windsurf": {".codeium/windsurf/mcp_config.json", `{mcpServers: {x: {serverUrl: 'https://a',},},}`, `{mcpServers: {x: {` + run + `,},},}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := FileAt(filepath.Join(t.TempDir(), filepath.FromSlash(c.file)))
+			servers, err := Parse(f, []byte(c.text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := servers[slices.IndexFunc(servers, func(s Server) bool { return s.Name == "x" })]
+			given := map[string]string{}
+			for _, header := range s.Headers {
+				given[header] = variables[header]
+			}
+			out, change, err := RewriteRemote([]byte(c.text), s, "/bin/hallmark", []string{"run", "x"}, given)
+			if err != nil || string(out) != c.want {
+				t.Fatalf("%v\n%s\nwant\n%s", err, out, c.want)
+			}
+			if back, err := Restore(out, change); err != nil || string(back) != c.text {
+				t.Errorf("restored: %v\n%s", err, back)
+			}
+			// A client has another layout, and other values elsewhere.
+			anew := strings.NewReplacer(run, `"args": ["run", "x"],`+"\n\t"+`"command": "/bin/hallmark"`, `"https://b"`, `"https://c"`).Replace(c.want)
+			back, err := Restore([]byte(anew), change)
+			if err != nil || strings.Contains(string(back), "hallmark") {
+				t.Errorf("restored by value: %v\n%s", err, back)
+			}
+			if _, err := syntax.JSON.Parse(back, false); err != nil {
+				t.Errorf("%v\n%s", err, back)
+			}
+			edited := strings.Replace(c.want, `"run", "x"`, `"run", "x", "--more"`, 1)
+			if _, err := Restore([]byte(edited), change); !errors.Is(err, ErrChanged) {
+				t.Errorf("edited: %v", err)
+			}
+		})
+	}
+	toml := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
+	servers, err := Parse(toml, []byte("[mcp_servers.x]\nurl = \"https://a\"\n"))
+	if err != nil || len(servers) != 1 {
+		t.Fatal(err, servers)
+	}
+	if _, _, err := RewriteRemote([]byte("[mcp_servers.x]\nurl = \"https://a\"\n"), servers[0], "h", []string{"run"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "in files of JSON only") {
+		t.Error(err)
+	}
+}
