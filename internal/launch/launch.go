@@ -48,31 +48,35 @@ type RunOptions struct {
 
 // Run verifies everything that the lock claims about a server, starts the server from the verified
 // bytes, and relays between it and the client until one of them ends. It returns the server's exit
-// code. After a refusal nothing was started.
+// code. After a refusal nothing was started, and the client's first request is answered with the reason.
 func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int, err error) {
-	exitCode, verdict, err := runWithoutAsking(ctx, h, dir, name, o)
+	exitCode, verdict, started, err := runWithoutAsking(ctx, h, dir, name, o)
 	if o.Ask == nil || !lockentry.LacksOnlyApproval(verdict) {
+		if err != nil && !started && o.Ask == nil {
+			guard.AnswerRefusal(ctx, o.Stdin, o.Stdout, name, err)
+		}
 		return exitCode, err
 	}
 	r, err := Review(ctx, h, dir, name, ReviewOptions{Arguments: o.Arguments, Unlocked: o.Unlocked, Confirm: o.Ask})
 	if err != nil || r.Clean {
 		return 0, err
 	}
-	exitCode, _, err = runWithoutAsking(ctx, h, dir, name, o)
+	exitCode, _, _, err = runWithoutAsking(ctx, h, dir, name, o)
 	return exitCode, err
 }
 
-// runWithoutAsking is Run without a question to a person.
-func runWithoutAsking(ctx context.Context, h *host.Host, dir,
-	name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
+// runWithoutAsking is Run without a question to a person. started says that the server was, so that it has the client's
+// input.
+func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int,
+	judged policy.Verdict, started bool, err error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
-		return 0, judged, err
+		return 0, judged, false, err
 	}
 	defer done()
 	declared, err := w.Server(name)
 	if err != nil {
-		return 0, judged, err
+		return 0, judged, false, err
 	}
 	entry, locked := w.Lock.Server(name)
 	l := &Launch{Workspace: w, Logs: w.Logs(trail.Options{Key: o.LogKey}), Options: o, Declared: declared}
@@ -91,12 +95,12 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 		o.Judged(l.verdict)
 	}
 	if err != nil {
-		return 0, judged, err
+		return 0, judged, false, err
 	}
 	stopWatching()
 	process, err := prog.Start(ctx, h, adm, l.startDir(), o.Arguments)
 	if err != nil {
-		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
+		return 0, judged, false, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
 	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
@@ -111,7 +115,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir,
 	}
 	// The guard passes signals on to the server, and ends when the server does.
 	exitCode, err = guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
-	return exitCode, judged, err
+	return exitCode, judged, true, err
 }
 
 // startDir returns the directory in which the server is started: the project's, so that it finds the same files wherever

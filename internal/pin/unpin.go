@@ -115,17 +115,16 @@ type Unpinned struct {
 // declared in hallmark.toml, unless o.Undeclare. It does all of this or nothing, unless o.Each.
 func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions) ([]Unpinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, true)
+	if err != nil && o.Each && ctx.Err() == nil {
+		return restoreUnread(ctx, h, dir, names, o, err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if names = slices.Clone(names); len(names) == 0 {
-		if names, err = undoable(w, o); err != nil {
-			return nil, err
-		}
+	if names, err = undoable(w, o, names); err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	files, where, failed, err := restoreEntries(w, o, names)
 	if err != nil {
 		return nil, err
@@ -152,8 +151,10 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		}
 		if u.Unlocked {
 			w.Lock.Remove(name)
-			delete(w.Approvals.Servers, name)
 			files = append(files, lockentry.FilesBeside(w, name, &entry, nil, nil)...)
+		}
+		if u.Unlocked || o.Undeclare { // undone is undone, also where the entry was gone before
+			delete(w.Approvals.Servers, name)
 		}
 		all = append(all, u)
 	}
@@ -167,17 +168,55 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	if _, err := w.Commit(ctx, files); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{project.SurfacesDir, project.ClosuresDir} {
-		if dir := w.Path(name); w.RefuseLink(dir) == nil {
-			_ = os.Remove(dir) // the empty one
+	empty := []string{w.Path(project.SurfacesDir), w.Path(project.ClosuresDir)}
+	if w.Home != "" {
+		empty = append(empty, w.Dir)
+	}
+	for _, dir := range empty {
+		if w.RefuseLink(dir) == nil {
+			_ = os.Remove(dir) // one that has files stays
 		}
 	}
 	return all, nil
 }
 
-// undoable returns the names of the servers that hallmark.toml declares, and of those that entries of clients' files were
-// rewritten to start.
-func undoable(w *workspace.Workspace, o UnpinOptions) (names []string, err error) {
+// restoreUnread restores what entries of clients' files started, of a project that cannot be read, as why says: nothing
+// that a project has decides that. Its servers stay locked.
+func restoreUnread(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions, why error) ([]Unpinned, error) {
+	w, err := workspace.Gone(h, dir)
+	if w == nil {
+		return nil, errors.Join(why, err)
+	}
+	if names, err = undoable(w, o, names); err != nil {
+		return nil, errors.Join(why, err)
+	}
+	files, where, failed, err := restoreEntries(w, o, names)
+	if err == nil {
+		err = w.Replace(ctx, files)
+	}
+	if err == nil && o.Undeclare {
+		err = w.UpdateApprovals(ctx, func(a *project.Approvals) bool {
+			before := len(a.Servers)
+			maps.DeleteFunc(a.Servers, func(name string, _ project.Approval) bool { return slices.Contains(names, name) })
+			return len(a.Servers) != before
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(why, err)
+	}
+	var all []Unpinned
+	for _, name := range names {
+		all = append(all, Unpinned{Name: name, Restored: append([]string{}, where[name]...), Err: failed[name]})
+	}
+	return all, why
+}
+
+// undoable returns names, sorted, or if there are none those of the servers that hallmark.toml declares, and of those that
+// entries of clients' files were rewritten to start.
+func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string, error) {
+	if len(names) > 0 {
+		return slices.Compact(slices.Sorted(slices.Values(names))), nil
+	}
 	names = slices.Collect(maps.Keys(w.Config.Servers))
 	found, err := o.Files.find(w)
 	if err != nil {
@@ -194,7 +233,7 @@ func undoable(w *workspace.Workspace, o UnpinOptions) (names []string, err error
 			}
 		}
 	}
-	return names, nil
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }
 
 // isOwnOriginal reports whether an original of f is of an entry that starts a server of this project.

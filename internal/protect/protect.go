@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -93,6 +94,9 @@ type Result struct {
 func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	place := h.Places.Config
 	r := &Result{Project: place, Clients: []*Client{}}
+	if err := checkReadable(h, place); err != nil {
+		return nil, err
+	}
 	before, err := scanUser(ctx, h, o)
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		}
 	}
 	for _, s := range before.Servers {
-		r.add(s)
+		all = append(all, r.add(s, host.RealPath(place)))
 	}
 	if o.Dry {
 		return r, errors.Join(all...)
@@ -129,6 +133,21 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	return r, errors.Join(all...)
 }
 
+// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none.
+func checkReadable(h *host.Host, dir string) error {
+	w, err := workspace.Peek(h, dir)
+	if err != nil {
+		return nil // Pin begins it
+	}
+	if err = w.ReadFiles(); err == nil {
+		return nil
+	}
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	return evidence.Errorf(evidence.ClassOf(err), dir,
+		"bring back a copy of it; or run 'hallmark undo', which gives your clients their files back, move the directory away, and "+
+			"run 'hallmark protect' again", fmt.Errorf("cannot be read: %s", why))
+}
+
 // scanUser scans the files of the user's clients.
 func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error) {
 	found, err := scan.Scan(ctx, h, scan.Options{Clients: o.Clients, Dir: h.Places.Config, Home: o.Home, Program: o.Program})
@@ -139,10 +158,11 @@ func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error
 	return found, nil
 }
 
-// add adds a scanned server, with what can be done about it.
-func (r *Result) add(s scan.Server) {
+// add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not any
+// more. place is the project of the user's own clients.
+func (r *Result) add(s scan.Server, place string) error {
 	if s.Starts != clients.StartsServer {
-		return
+		return nil
 	}
 	i := slices.IndexFunc(r.Clients, func(c *Client) bool { return c.ID == s.Client })
 	if i < 0 {
@@ -167,11 +187,17 @@ func (r *Result) add(s scan.Server) {
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
 	case s.Command == "" && s.URL == "":
 		out.Outcome, out.Reason = Left, "is not started by a command that can be read"
+	case s.Runs != nil && s.Runs.Project == place:
+		out.Err = evidence.Errorf(evidence.Refused, s.Name,
+			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and 'hallmark protect' "+
+				"locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
+		out.fail()
 	case s.Runs != nil || runline.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = Left, "starts Hallmark, but is not protected: "+reasonOf(s)
 	default:
 		out.Outcome = Open
 	}
+	return out.Err
 }
 
 // autoApproved says that a client calls the tools of a server without asking; "" if it does not.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -42,6 +43,11 @@ func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin
 		}
 		all, err := pin.Unpin(ctx, h, dir, chosen, pin.UnpinOptions{
 			Files: pin.ClientFiles{Home: home}, Each: true, KeepLock: !own, Undeclare: own})
+		if _, gone := os.Stat(dir); errors.Is(gone, fs.ErrNotExist) && all != nil {
+			err = nil // with what was locked
+		} else if unreadable := checkReadable(h, dir); err != nil && unreadable != nil {
+			err = unreadable
+		}
 		if err != nil {
 			failed = append(failed, err)
 		}

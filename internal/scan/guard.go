@@ -65,6 +65,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 		e.judgeVariables(project.Server{})
 		return
 	}
+	e.runs = &Runs{Project: dir, Name: line.Name}
 	v, err := e.openProject(dir)
 	if err != nil {
 		if !slices.Contains(e.found, dir) {

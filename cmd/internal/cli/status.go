@@ -174,7 +174,8 @@ func statusText(s scan.Server) string {
 	case s.State == scan.StateOpen && (s.Runs != nil || starts == ""):
 		for _, f := range s.Findings {
 			if f.Evidence.Reason != "" {
-				return f.Evidence.Reason
+				reason, _, _ := strings.Cut(f.Evidence.Reason, "\n")
+				return reason
 			}
 		}
 	}
