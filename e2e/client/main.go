@@ -138,6 +138,10 @@ func (s *session) converse(caps string, calls []string) bool {
 	if !ok {
 		return false
 	}
+	if a.Error != nil { // it does not start
+		fmt.Fprintf(os.Stderr, "initialize: error %d: %s\n", a.Error.Code, a.Error.Message)
+		return false
+	}
 	var hello struct{ Instructions string }
 	check(json.Unmarshal(a.Result, &hello))
 	if hello.Instructions != "" {

@@ -104,9 +104,10 @@ func addGiven(out map[string]string, s project.Server, e clients.Server) {
 }
 
 // adopt finds the servers called names, or all, in the files of clients and declares them in
-// w.Config. It returns the names of the servers to pin. rewrite means that the entries are
-// rewritten afterwards. What cannot be taken over is in the result, and does not stop the others.
-func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
+// w.Config. It returns the names of the servers to pin. What cannot be taken over is in the result, and does not stop the
+// others.
+func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []string, error) {
+	from := o.From
 	files, err := from.find(w)
 	if err != nil {
 		return nil, nil, err
@@ -134,7 +135,12 @@ func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite boo
 				continue
 			}
 			seen = append(seen, s.Name)
-			as, err := a.take(w, s, len(names) > 0, rewrite)
+			as, err := a.take(w, s, len(names) > 0, o.WriteConfig)
+			if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
+				if err := runline.CheckProgram(o.Program, w.Host.Getenv); err != nil {
+					return nil, nil, err
+				}
+			}
 			if err != nil {
 				a.failed = append(a.failed, &Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
 			} else if as != "" {

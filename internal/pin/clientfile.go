@@ -27,6 +27,22 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
+// refuseHome refuses to begin a project in the home directory: every project below it would be part of it, and what the
+// user's own clients start belongs to no project.
+func (c ClientFiles) refuseHome(dir string) error {
+	if c.isZero() || c.Home == "" || !host.SameFile(dir, c.Home) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(dir, project.ConfigFile)); err == nil {
+		return nil
+	}
+	hint := "'hallmark protect' locks what your own clients start, and has a place for it"
+	if c.Client != "" {
+		hint = "'hallmark protect --client " + c.Client + "' locks what your own client starts, and has a place for it"
+	}
+	return evidence.Errorf(evidence.Refused, dir, hint, errors.New("is your home directory, which is no project"))
+}
+
 // find returns the selected files that exist. Only the user's own files are for the project of the user's own clients.
 func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 	var found []clients.File

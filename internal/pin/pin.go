@@ -36,6 +36,9 @@ import (
 // and these files, all at once. A server that fails does not stop the others: its error is in its result, and all errors
 // are joined in the one that is returned.
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
+	if err := o.From.refuseHome(dir); err != nil {
+		return nil, err
+	}
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {
 		return nil, hintAdoption(err, h, dir, names)
@@ -43,7 +46,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	defer done()
 	var from *adoption
 	if !o.From.isZero() {
-		if from, names, err = adopt(w, o.From, names, o.WriteConfig); err != nil {
+		if from, names, err = adopt(w, names, o); err != nil {
 			return nil, err
 		}
 	}

@@ -16,6 +16,10 @@ func CheckProgram(file string, getenv func(string) string) error {
 	if file == "" {
 		return evidence.Errorf(evidence.Operation, "hallmark", "", errors.New("which file this program is, is not known"))
 	}
+	if name := ProgramName(file); name != "hallmark" {
+		return evidence.Errorf(evidence.Refused, file, "call it hallmark, and run the command again with it",
+			fmt.Errorf("is called %s, and only a program called hallmark is known to guard what it starts", name))
+	}
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, file, "", err)

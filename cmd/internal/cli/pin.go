@@ -72,6 +72,9 @@ its file, for 'hallmark unpin'.`,
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
+			if a.Name == "hallmark" {
+				o.Program, _ = os.Executable() // without it a client finds it in its PATH
+			}
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
