@@ -60,6 +60,8 @@ var rareMembers = []rare{
 	{".mcp.json.hallmark", "entries/*/added", "a row of the table is about the whole file"},
 	{".mcp.json.hallmark", "entries/*/project", "a row of the table is about the whole file"},
 	{".mcp.json.hallmark", "entries/*/scope", "a row of the table is about the whole file"},
+	{".mcp.json.hallmark", "entries/*/server", "without it the entry is not found, and named as one that still starts its server"},
+	{".mcp.json.hallmark", "entries/*/whole", "without it what the entry is now is not what was written, and it is left as it is"},
 	{"state/receipts/*", "facets/*/assets/*/found", "a row of the table is about the whole file: without it nothing more is deleted"},
 	{"state/receipts/*", "facets/*/adopted", "a row of the table is about the whole file: without it nothing is undone"},
 	{"state/receipts/*", "facets/*/copies", "a row of the table is about the whole file: without it nothing is undone"},
@@ -183,6 +185,8 @@ var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
+		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result " +
+		"internal/doctor.Finding " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/catalog.Member " +
 		"internal/catalog.Hash internal/catalog.Hit internal/facets.Part internal/kind.ChangedFiles " +

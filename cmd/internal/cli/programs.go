@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 )
 
@@ -16,12 +17,13 @@ func Hallmark(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hallmark",
 		Short: "Integrity for MCP servers, from publish to launch",
-		Long: `Hallmark recomputes what is claimed of MCP servers from their bytes, compares, judges
-by policy, and only then acts: what was published is what is pinned, what is pinned
-is what runs, and what runs shows the model what was approved.`,
+		Long: `Hallmark makes sure that the MCP servers, plugins and skills that you use are those that
+you approved: it locks their bytes and what they tell a model, and verifies both at
+every start.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddGroup(
+		&cobra.Group{ID: "own", Title: "For your own machine:"},
 		&cobra.Group{ID: "author", Title: "For authors of servers and facets:"},
 		&cobra.Group{ID: "user", Title: "For users of servers and facets:"},
 		&cobra.Group{ID: "host", Title: "For authors and hosts of plugins:"},
@@ -34,17 +36,20 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
+	add("own", protectCommand(a), statusCommand(a), undoCommand(a), doctorCommand(a), scanCommand(a), storeCommand(a),
+		editor.Command("hashfile"))
 	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a),
 		author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
 		author.PublishCommand(a, launch.CaptureArchive), author.DeprecateCommand(a), author.YankCommand(a),
 		author.RestoreCommand(a))
-	add("user", protectCommand(a), statusCommand(a), undoCommand(a), scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
+	add("user", pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
 		forgetCommand(a), checkCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
-		editor.Command("hashfile"),
 		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
-		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a),
-		storeCommand(a))
+		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
+	program.SetFrontPage(root,
+		[]string{"protect", "status", "review", "upgrade", "undo", "add", "check", "publish", "doctor"},
+		[]string{"author=author", "team=user", "registry=operator", "plugins=host"})
 	return root
 }

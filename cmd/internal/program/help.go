@@ -30,23 +30,88 @@ func addHelp(root *cobra.Command) {
 	nameExamples(root)
 }
 
-// showHelp prints the help of a command, no line wider than the terminal.
-func showHelp(c *cobra.Command, _ []string) {
-	columns := helpColumns
-	if f, ok := c.OutOrStdout().(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
-			columns = min(max(n, minColumns), maxColumns)
+// Annotations of a program with many commands: without one it shows the first ones, and 'help TOPIC' those of a group.
+const (
+	firstAnnotation = "first"  // names of commands, in their order
+	topicAnnotation = "topics" // "TOPIC=GROUP" of each topic
+)
+
+// SetFrontPage makes root, without a command, show those called first, in that order, and 'help TOPIC' those of a group, of
+// all groups with 'help all'. topics are "TOPIC=GROUP", in their order.
+func SetFrontPage(root *cobra.Command, first, topics []string) {
+	root.Annotations = map[string]string{firstAnnotation: strings.Join(first, " "), topicAnnotation: strings.Join(topics, " ")}
+	root.RunE = func(c *cobra.Command, _ []string) error {
+		_, err := io.WriteString(c.OutOrStdout(), frontPage(c, columnsOf(c)))
+		return err
+	}
+}
+
+// frontPage returns what a program with a front page shows without a command.
+func frontPage(c *cobra.Command, columns int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s COMMAND\n", strings.Join(wrapText(c.Long, columns), "\n"), c.CommandPath())
+	writeFirst(&b, c, strings.Fields(c.Annotations[firstAnnotation]), columns)
+	for _, more := range []string{
+		"More commands: '" + c.CommandPath() + " help " + strings.Join(topicNames(c), "|") + "'.",
+		"'" + c.CommandPath() + " COMMAND --help' tells more about a command.",
+	} {
+		b.WriteString("\n" + strings.Join(wrapText(more, columns), "\n"))
+	}
+	return b.String() + "\n"
+}
+
+// topicGroup returns the group of a topic of root. ok is false if it has no such topic; the group of "all" is "".
+func topicGroup(root *cobra.Command, topic string) (group string, ok bool) {
+	for _, t := range strings.Fields(root.Annotations[topicAnnotation]) {
+		if name, group, _ := strings.Cut(t, "="); name == topic {
+			return group, true
 		}
 	}
-	io.WriteString(c.OutOrStdout(), Help(c, columns))
+	return "", topic == "all" && root.Annotations[topicAnnotation] != ""
+}
+
+// topicNames returns the names of root's topics.
+func topicNames(root *cobra.Command) (names []string) {
+	for _, t := range strings.Fields(root.Annotations[topicAnnotation]) {
+		name, _, _ := strings.Cut(t, "=")
+		names = append(names, name)
+	}
+	if names != nil {
+		names = append(names, "all")
+	}
+	return names
+}
+
+// columnsOf returns how wide help may be on what c prints to.
+func columnsOf(c *cobra.Command) int {
+	if f, ok := c.OutOrStdout().(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return min(max(n, minColumns), maxColumns)
+		}
+	}
+	return helpColumns
+}
+
+// showHelp prints the help of a command, no line wider than the terminal.
+func showHelp(c *cobra.Command, _ []string) {
+	io.WriteString(c.OutOrStdout(), Help(c, columnsOf(c)))
 }
 
 // helpCommand returns the command help, which shows what --help of another command does.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Show the help of a command",
+		Use:   "help [COMMAND|TOPIC]",
+		Short: "Show the help of a command, or the commands of a topic",
 		RunE: func(c *cobra.Command, names []string) error {
+			if len(names) == 1 {
+				if group, ok := topicGroup(c.Root(), names[0]); ok {
+					_, err := io.WriteString(c.OutOrStdout(), topicHelp(c.Root(), group, columnsOf(c)))
+					return err
+				}
+			}
+			if len(names) == 0 && topicNames(c.Root()) != nil {
+				return c.Root().RunE(c.Root(), nil)
+			}
 			of, rest, _ := c.Root().Find(names)
 			if len(rest) > 0 {
 				return unknownCommand(of, rest[0])
@@ -60,6 +125,11 @@ func helpCommand() *cobra.Command {
 			of, rest, err := c.Root().Find(names)
 			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			for _, name := range topicNames(of) {
+				if strings.HasPrefix(name, begun) {
+					found = append(found, name)
+				}
 			}
 			for _, sub := range of.Commands() {
 				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
@@ -109,12 +179,7 @@ func Help(c *cobra.Command, columns int) string {
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
 	}
-	for _, g := range c.Groups() {
-		writeCommands(&b, g.Title, c, g.ID, columns)
-	}
-	if !c.AllChildCommandsHaveGroup() {
-		writeCommands(&b, "Commands:", c, "", columns)
-	}
+	writeGroups(&b, c, columns)
 	writeFlags(&b, "Flags:", c.LocalFlags(), columns)
 	writeFlags(&b, "Flags of all these commands:", c.InheritedFlags(), columns)
 	if c.HasAvailableSubCommands() {
@@ -122,6 +187,45 @@ func Help(c *cobra.Command, columns int) string {
 		b.WriteString("\n" + strings.Join(wrapText(more, columns), "\n") + "\n")
 	}
 	return b.String()
+}
+
+// writeGroups lists the commands of c by their groups.
+func writeGroups(b *strings.Builder, c *cobra.Command, columns int) {
+	for _, g := range c.Groups() {
+		writeCommands(b, g.Title, c, g.ID, columns)
+	}
+	if !c.AllChildCommandsHaveGroup() {
+		writeCommands(b, "Commands:", c, "", columns)
+	}
+}
+
+// writeFirst lists the commands of c that are called names, in that order.
+func writeFirst(b *strings.Builder, c *cobra.Command, names []string, columns int) {
+	var labels, texts []string
+	for _, name := range names {
+		for _, sub := range c.Commands() {
+			if sub.Name() == name {
+				labels, texts = append(labels, "  "+name), append(texts, sub.Short)
+			}
+		}
+	}
+	writeColumns(b, "Commands:", labels, texts, columns)
+}
+
+// topicHelp lists the commands of one group of root, of all if group is "".
+func topicHelp(root *cobra.Command, group string, columns int) string {
+	var b strings.Builder
+	if group == "" {
+		writeGroups(&b, root, columns)
+	}
+	for _, g := range root.Groups() {
+		if g.ID == group {
+			writeCommands(&b, g.Title, root, g.ID, columns)
+		}
+	}
+	more := "'" + root.CommandPath() + " COMMAND --help' tells more about a command."
+	b.WriteString("\n" + strings.Join(wrapText(more, columns), "\n") + "\n")
+	return strings.TrimPrefix(b.String(), "\n")
 }
 
 func writeCommands(b *strings.Builder, title string, c *cobra.Command, group string, columns int) {
