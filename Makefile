@@ -19,7 +19,7 @@
 # make hosts   all tests of the package for hosts of plugins, in each Node
 # make bundles all packages that are bundled, by each bundler
 # make agree   more documents that our registry and the official one judge
-# make clients what today's programs of clients run of a text, beside what we know of them
+# make clients what today's programs of clients run of a text, beside what we know of them, and protect tried on their own files
 # make servers the hundred servers of docs/servers-tried.md, whose table it writes anew
 # make searches  300 searches of ten packages, by search_files and by ripgrep
 # make real    all real servers of the tests, pinned, run and upgraded
@@ -189,7 +189,7 @@ agree:
 	@$(WHOLE) '^TestAgreement$$' ./e2e/official
 
 clients:
-	@$(WHOLE) '^TestClient(Programs|Skills)$$' ./e2e/packages
+	@$(WHOLE) '^Test(Client(Programs|Skills)|ProtectedClients)$$' ./e2e/packages
 
 servers:
 	@export SERVERS_TRIED=$(CURDIR)/docs/servers-tried.md; $(WHOLE) '^TestHundredServers$$' ./e2e/servers
