@@ -13,12 +13,15 @@ import (
 
 // RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its headers
 // become variables, those that variables names by the header, with the same values. All other members stay. Restore puts
-// the value of the entry back. Only files of JSON are rewritten.
+// the value of the entry back. Files of YAML are not rewritten, and those of TOML where a server has no headers.
 func RewriteRemote(data []byte, s Server, command string, args []string, variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
-	if syntax.FormatOf(s.File) != syntax.JSON {
-		return nil, c, fmt.Errorf("%+q is reached by its URL, which is rewritten in files of JSON only", s.Name)
+	switch format := syntax.FormatOf(s.File); {
+	case format == syntax.TOML && len(s.Headers) == 0:
+		return rewriteURL(data, s, command, args)
+	case format != syntax.JSON:
+		return nil, c, fmt.Errorf("%+q is reached by its URL, which is not rewritten in a file of this form", s.Name)
 	}
 	was := s.entry.value
 	c.Was = string(data[was.Start:was.End])
@@ -47,6 +50,38 @@ func RewriteRemote(data []byte, s Server, command string, args []string, variabl
 	}
 	now := again.entry.value
 	c.Now = string(out[now.Start:now.End])
+	return out, c, nil
+}
+
+// rewriteURL is [RewriteRemote] of an entry in a file of TOML: the line of its URL becomes those of a command.
+func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, Change, error) {
+	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name}
+	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
+	i := slices.IndexFunc(s.entry.value.Members, func(m syntax.Member) bool { return slices.Contains(urlKeys, m.Key) })
+	if i < 0 {
+		return nil, c, uneditable
+	}
+	m := s.entry.value.Members[i]
+	if m.Value.End <= m.At || bytes.ContainsAny(data[m.At:m.Value.End], "{\n") {
+		return nil, c, uneditable
+	}
+	between := syntax.LineEnd(data)
+	if end := bytes.TrimLeft(data[m.Value.End:], " \t"); bytes.HasPrefix(end, []byte(",")) || bytes.HasPrefix(end, []byte("}")) {
+		between = ", " // in an inline table
+	}
+	c.Was = string(data[m.At:m.Value.End])
+	c.Now = "command = " + syntax.Quote(command) + between + "args = " + syntax.FormatList(args)
+	out := slices.Concat(data[:m.At], []byte(c.Now), data[m.Value.End:])
+	again, err := findEntry(out, FileAt(c.File), c)
+	if err != nil {
+		return nil, c, err
+	}
+	if again.Command != command || !slices.Equal(again.Args, args) || again.URL != "" || len(again.Unknown()) > 0 {
+		return nil, c, uneditable
+	}
+	if same, err := sameBesides(data, out, c); err != nil || !same {
+		return nil, c, errors.Join(uneditable, err)
+	}
 	return out, c, nil
 }
 
@@ -131,7 +166,7 @@ func memberBounds(data []byte, m syntax.Member) (start, end int) {
 func sameBesides(a, b []byte, c Change) (bool, error) {
 	var roots []*syntax.Node
 	for _, data := range [][]byte{a, b} {
-		root, err := syntax.JSON.Parse(data, false)
+		root, err := FileAt(c.File).format.Parse(data, false)
 		if err != nil {
 			return false, err
 		}

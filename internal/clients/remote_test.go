@@ -63,13 +63,26 @@ func TestRewriteRemote(t *testing.T) {
 			}
 		})
 	}
-	toml := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
-	servers, err := Parse(toml, []byte("[mcp_servers.x]\nurl = \"https://a\"\n"))
-	if err != nil || len(servers) != 1 {
-		t.Fatal(err, servers)
-	}
-	if _, _, err := RewriteRemote([]byte("[mcp_servers.x]\nurl = \"https://a\"\n"), servers[0], "h", []string{"run"}, nil); err == nil ||
-		!strings.Contains(err.Error(), "in files of JSON only") {
-		t.Error(err)
+	for text, want := range map[string]string{
+		"[mcp_servers.x]\nurl = \"https://a\" # mine\nenabled = true\n":        "[mcp_servers.x]\ncommand = \"h\"\nargs = [\"run\"] # mine\nenabled = true\n",
+		"[mcp_servers]\nx = { url = \"https://a\", enabled = true }\n":         "[mcp_servers]\nx = { command = \"h\", args = [\"run\"], enabled = true }\n",
+		"[mcp_servers.x]\r\nurl = \"https://a\"\r\n":                           "[mcp_servers.x]\r\ncommand = \"h\"\r\nargs = [\"run\"]\r\n",
+		"[mcp_servers.x]\nurl = \"https://a\"\nhttp_headers = { A = \"b\" }\n": "",
+		"[mcp_servers.x]\nurl = \"https://a\"\nbearer_token_env_var = \"B\"\n": "",
+	} {
+		f := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
+		servers, err := Parse(f, []byte(text))
+		if err != nil || len(servers) != 1 {
+			t.Fatal(err, servers)
+		}
+		out, change, err := RewriteRemote([]byte(text), servers[0], "h", []string{"run"}, nil)
+		if (err == nil) != (want != "") || string(out) != want {
+			t.Errorf("%q: %v, %q", text, err, out)
+		}
+		if err == nil {
+			if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
+				t.Errorf("%q is restored as %q, %v", text, back, err)
+			}
+		}
 	}
 }

@@ -28,6 +28,9 @@ func Restore(data []byte, c Change) ([]byte, error) {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	}
 	start, end := l.bounds()
+	if i := bytes.Index(data, []byte(c.Now)); i >= 0 && i < start && start < i+len(c.Now) { // with the key, of a URL
+		return slices.Concat(data[:i], []byte(c.Was), data[i+len(c.Now):]), nil
+	}
 	if end <= start || string(data[start:end]) != c.Now {
 		return restoreValues(data, c, s)
 	}
