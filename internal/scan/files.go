@@ -21,6 +21,9 @@ import (
 func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, evidence.Report, error) {
 	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir,
 		Commands: true}
+	if o.Home != "" && host.SameFile(o.Dir, o.Home) {
+		machine.Project = o.Home // so that the user's files are known as such, and listed once
+	}
 	switch {
 	case o.Project:
 		return projectFiles(ctx, o)
