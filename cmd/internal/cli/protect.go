@@ -106,13 +106,19 @@ func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(p
 
 // showClient prints what a client starts.
 func showClient(w io.Writer, client protect.Client) {
-	file := ""
-	for _, s := range client.Servers {
-		if s.File != file {
-			file = s.File
-			fmt.Fprintf(w, "\n%s  %s\n", client.Name, surface.Escape(file))
+	for i, s := range client.Servers {
+		if i > 0 && s.File == client.Servers[i-1].File {
+			continue
 		}
-		fmt.Fprintf(w, "  %-10s %s  %s\n", stateWord(s), surface.Escape(s.Name), surface.Escape(s.Starts))
+		fmt.Fprintf(w, "\n%s  %s\n", client.Name, surface.Escape(s.File))
+		t := table{indent: "  "}
+		for _, other := range client.Servers[i:] {
+			if other.File != s.File {
+				break
+			}
+			t.add(stateWord(other), surface.Escape(other.Name), surface.Escape(other.Starts))
+		}
+		t.writeTo(w)
 	}
 }
 
@@ -129,15 +135,24 @@ func stateWord(s *protect.Server) string {
 
 // showProtected prints what became of the servers of a client.
 func showProtected(w io.Writer, client protect.Client) {
+	t := table{indent: "  "}
 	for _, s := range client.Servers {
-		name := surface.Escape(s.Name)
 		switch s.Outcome {
 		case protect.Protected:
-			fmt.Fprintf(w, "  protected  %s  %s\n", name, surface.Escape(s.Ref))
+			t.add("protected", surface.Escape(s.Name), surface.Escape(s.Ref)+itemCount(s))
 		case protect.Failed:
-			fmt.Fprintf(w, "  failed     %s\n", name)
+			t.add("failed", surface.Escape(s.Name), "")
 		}
 	}
+	t.writeTo(w)
+}
+
+// itemCount says how much a server shows a model; "" if that is not known.
+func itemCount(s *protect.Server) string {
+	if s.Items == 0 {
+		return ""
+	}
+	return ", " + evidence.Count(s.Items, "item") + " shown to a model"
 }
 
 // escapeLines escapes a text of several lines, which stay.
@@ -182,25 +197,26 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 	case o.Dry && count[protect.Open] > 0:
 		fmt.Fprint(w, " 'hallmark protect' protects those that are open.")
 	case count[protect.Protected] > 0:
-		fmt.Fprint(w, " Start your clients anew to use them; 'hallmark undo' gives everything back.")
+		fmt.Fprint(w, "\nStart your clients anew to use them; 'hallmark undo' gives everything back.")
 	}
 	fmt.Fprintln(w)
 	if len(others) > 0 {
 		fmt.Fprintf(w, "\nWorth knowing:\n%s\n", strings.Join(others, "\n"))
 	}
 	if err != nil && count[protect.Failed] > 0 {
-		fmt.Fprintf(a.Stderr, "\n%s: not protected, and started as before: %s\n", a.Name,
+		text := fmt.Sprintf("\n%s: not protected, and started as before: %s\n", a.Name,
 			evidence.Count(count[protect.Failed], "server"))
 		for _, client := range r.Clients {
 			for _, s := range client.Servers {
 				if s.Outcome == protect.Failed {
-					fmt.Fprintf(a.Stderr, "  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
+					text += fmt.Sprintf("  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
 					if s.Hint != "" {
-						fmt.Fprintf(a.Stderr, "    hint: %s\n", surface.Escape(s.Hint))
+						text += fmt.Sprintf("    hint: %s\n", surface.Escape(s.Hint))
 					}
 				}
 			}
 		}
+		err = errors.Join(err, a.Show(text))
 		return program.Shown{Err: err}
 	}
 	return err

@@ -141,23 +141,11 @@ func showStatus(w io.Writer, servers []scan.Server) {
 		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
 		return
 	}
-	var rows [][]string
+	var t table
 	for _, s := range servers {
-		rows = append(rows, []string{statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client),
-			surface.Escape(statusText(s))})
+		t.add(statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client), surface.Escape(statusText(s)))
 	}
-	widths := make([]int, 3)
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = min(max(widths[i], len(row[i])), 24)
-		}
-	}
-	for _, row := range rows {
-		for i, width := range widths {
-			fmt.Fprintf(w, "%-*s  ", width, row[i])
-		}
-		fmt.Fprintln(w, row[3])
-	}
+	t.writeTo(w)
 }
 
 // statusText says what a server is, and of one that is not protected why.

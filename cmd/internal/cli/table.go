@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// table prints rows in columns, the first of which is a state, in colour on a terminal that shows colours. On a terminal no
+// row is wider than it: the last column is cut.
+type table struct {
+	indent string
+	rows   [][]string
+}
+
+// widest is the most columns that any but the last column of a table has.
+const widest = 24
+
+// add adds a row, whose texts are escaped.
+func (t *table) add(texts ...string) { t.rows = append(t.rows, texts) }
+
+// writeTo prints the rows.
+func (t *table) writeTo(w io.Writer) {
+	columns, colours := terminalOf(w)
+	var widths []int
+	for _, row := range t.rows {
+		for i, text := range row[:len(row)-1] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], min(utf8.RuneCountInString(text), widest))
+		}
+	}
+	for _, row := range t.rows {
+		line, used := t.indent, len(t.indent)
+		for i, text := range row[:len(row)-1] {
+			gap := max(0, widths[i]-utf8.RuneCountInString(text)) + 2
+			used += utf8.RuneCountInString(text) + gap
+			if colour := stateColours[text]; i == 0 && colours && colour != "" {
+				text = "\x1b[" + colour + "m" + text + "\x1b[0m"
+			}
+			line += text + strings.Repeat(" ", gap)
+		}
+		fmt.Fprintln(w, strings.TrimRight(line+cutText(row[len(row)-1], columns-used), " "))
+	}
+}
+
+// stateColours are the colours of states, as terminals call them.
+var stateColours = map[string]string{
+	"protected": "32", "withheld": "31", "not approved": "31", "failed": "31", "open": "33", "pinned": "33",
+}
+
+// terminalOf returns how wide w is, and whether it shows colours; 0 if it is no terminal.
+func terminalOf(w io.Writer) (columns int, colours bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, false
+	}
+	return columns, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// cutText cuts a text to most columns, but to no fewer than ten; most below 0 is of no terminal.
+func cutText(text string, most int) string {
+	if most <= 0 || utf8.RuneCountInString(text) <= max(most, 10) {
+		return text
+	}
+	return string([]rune(text)[:max(most, 10)-1]) + "…"
+}
