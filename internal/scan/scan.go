@@ -83,6 +83,8 @@ type Server struct {
 	Roots       []string         `json:"roots,omitempty"`        // of hallmark hashfile
 	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
 	Findings    []policy.Finding `json:"findings"`
+
+	opaque bool // what its command line runs cannot be told
 }
 
 // State is how far a server is covered, in one word.
@@ -116,7 +118,7 @@ func stateOf(s Server, verifies, allowed bool) State {
 		return StateUnapproved
 	case verifies:
 		return StateVerified
-	case len(s.Packages) > 0 && !slices.ContainsFunc(s.Packages, func(p Package) bool { return !p.Pinned }):
+	case !s.opaque && len(s.Packages) > 0 && !slices.ContainsFunc(s.Packages, func(p Package) bool { return !p.Pinned }):
 		return StatePinned
 	}
 	return StateOpen
@@ -344,7 +346,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
 	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
-	out.User, out.System = f.User, f.System
+	out.User, out.System, out.opaque = f.User, f.System, target.Opaque != ""
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {

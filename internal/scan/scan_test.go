@@ -733,3 +733,35 @@ func TestGuardedOwesFiles(t *testing.T) {
 		t.Errorf("guarded %v, cover %q, %q", s.Guarded, s.Cover, reasons(s))
 	}
 }
+
+// One word says how far a server is covered; what cannot be told is open.
+func TestState(t *testing.T) {
+	b := newScanBench(t)
+	for name, c := range map[string]struct {
+		e    entry
+		want State
+	}{
+		"newest":      {entry{"command": "npx", "args": []string{"-y", "pkg"}}, StateOpen},
+		"pinned":      {entry{"command": "npx", "args": []string{"-y", "pkg@1.0.0"}}, StatePinned},
+		"elsewhere":   {entry{"command": "npx", "args": []string{"--registry", "https://x.example", "pkg@1.0.0"}}, StateOpen},
+		"a URL":       {entry{"command": "npx", "args": []string{"-y", "https://host.example/x"}}, StateOpen},
+		"local":       {entry{"command": "/opt/tool"}, StateOpen},
+		"remote":      {entry{"type": "http", "url": "https://mcp.example.com/mcp"}, StateOpen},
+		"off":         {entry{"command": "npx", "args": []string{"pkg"}, "disabled": true}, StateOff},
+		"starts none": {entry{"type": "http", "url": ""}, ""},
+	} {
+		data, err := json.Marshal(map[string]any{"mcpServers": map[string]entry{"x": c.e}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.file("home/.cursor/mcp.json", string(data), 0o600)
+		found, err := Scan(t.Context(), b.h, b.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(found.Servers, func(s Server) bool { return s.Name == "x" })
+		if i < 0 || found.Servers[i].State != c.want {
+			t.Errorf("%s: %+v, want %q", name, found.Servers, c.want)
+		}
+	}
+}
