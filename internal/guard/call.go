@@ -210,7 +210,7 @@ func (r *relay) refuseGuarded(c *call, method string) error {
 	if why == "" {
 		return nil
 	}
-	return &refused{notes.CodeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, notes.ShowText(r.o.Server))}
+	return &refused{notes.CodeWithheld, fmt.Sprintf("%s; run '%s'", why, r.reviewCommand())}
 }
 
 // refuseCall says why what c names must not be used, or "". r.mu is held.

@@ -24,7 +24,8 @@ const (
 
 // Options say how to guard a server. The zero value approves nothing.
 type Options struct {
-	Server         string // name for messages: "hallmark review NAME"
+	Server         string // name for messages
+	Review         string // the command that shows what changed; "" is "hallmark review" with the server's name
 	Approved       drift.Approved
 	OnDrift        string // Withhold ("" too), Block or Warn
 	ServerRequests string // RequestsAllow ("" too), RequestsLog or RequestsDeny

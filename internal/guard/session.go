@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -172,8 +173,12 @@ func (r *relay) noteDrift(d drift.Drift) {
 	if r.o.OnDrift == Warn {
 		verb = "let through"
 	}
-	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", notes.ShowName(d.Key), d.Reason, verb,
-		notes.ShowText(r.o.Server)))
+	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run '%s'", notes.ShowName(d.Key), d.Reason, verb, r.reviewCommand()))
+}
+
+// reviewCommand is the command that shows what changed.
+func (r *relay) reviewCommand() string {
+	return cmp.Or(r.o.Review, "hallmark review "+notes.ShowText(r.o.Server))
 }
 
 // requestPolicy is what is done about requests of the server.

@@ -102,7 +102,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	if err != nil {
 		return 0, judged, false, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
+	options := guard.Options{Server: name, Review: "hallmark review " + name + w.ProjectFlag(), OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
 	if locked {
 		options.Approved = drift.Approved{Items: entry.SurfaceItems, Varying: entry.Varying, Exclude: declared.Excluded()}

@@ -63,7 +63,7 @@ consent is not brought back.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
-	r.f.register(c)
+	r.f.register(a, c)
 	addGlobalFlag(a, c, &r.f.dir, true)
 	a.AllowFlags(c)
 	r.f.addYesFlag(c)

@@ -30,7 +30,7 @@ type registryFlags struct {
 }
 
 func (f *registryFlags) register(a *app.App, c *cobra.Command) {
-	addProjectFlag(c, &f.dir)
+	addProjectFlag(a, c, &f.dir)
 	a.AllowFlags(c)
 	c.Flags().StringVar(&f.base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as one JSON document")

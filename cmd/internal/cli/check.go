@@ -89,7 +89,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			return errors.Join(printChecked(a.Stdout, checked), err, printClosing(a.Stdout, checked))
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &o.Log)

@@ -51,7 +51,7 @@ func configCommand(a *app.App) *cobra.Command {
 			return nil
 		}),
 	}
-	addProjectFlag(migrate, &dir)
+	addProjectFlag(a, migrate, &dir)
 	migrate.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.AddCommand(migrate)
 	return c
@@ -140,7 +140,7 @@ none to the others.`,
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	c.Flags().BoolVar(&write, "write", false, "put the digests into "+project.ConfigFile)
 	c.Flags().BoolVar(&all, "all", false, "take all servers that have a verify block")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")

@@ -37,8 +37,8 @@ type facetFlags struct {
 	o      facets.Options
 }
 
-func (f *facetFlags) register(c *cobra.Command) {
-	addProjectFlag(c, &f.dir)
+func (f *facetFlags) register(a *app.App, c *cobra.Command) {
+	addProjectFlag(a, c, &f.dir)
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
@@ -137,7 +137,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, _ []string) (*facets.Installation, error) {
 		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
-	f.register(c)
+	f.register(a, c)
 	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
@@ -217,7 +217,7 @@ listed. What of them runs is shown, and asked about.`,
 		}
 		return addOrChoose(a, c, h, &f, add, skills)
 	})
-	f.register(c)
+	f.register(a, c)
 	addGlobalFlag(a, c, &f.dir, true)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
@@ -256,7 +256,7 @@ without --force, and the directory that is a facet's source.`
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
-	f.register(c)
+	f.register(a, c)
 	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	f.addYesFlag(c)
@@ -509,7 +509,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 			return nil
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c

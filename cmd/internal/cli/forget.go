@@ -61,7 +61,7 @@ asked, and that variables are sent to it, for every project.`,
 			return nil
 		},
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	c.Flags().BoolVar(&all, "all", false, "give up all that is remembered of the project, as of one that was moved away or deleted")
 	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
 	return c

@@ -70,7 +70,7 @@ Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock me
 			return nil
 		},
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	c.Flags().StringArrayVar(&ours, "ours", nil, "keep our entry of `NAME`, which both branches changed; may be repeated")
 	c.Flags().StringArrayVar(&theirs, "theirs", nil, "take their entry of `NAME`, which both branches changed; may be "+
 		"repeated")

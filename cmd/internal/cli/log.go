@@ -75,7 +75,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &o)
 	c.Flags().StringVar(&base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")

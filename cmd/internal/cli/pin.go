@@ -30,9 +30,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// addProjectFlag adds --project.
-func addProjectFlag(c *cobra.Command, dir *string) {
+// addProjectFlag adds --project. The commands that the answer names have the flag then, too.
+func addProjectFlag(a *app.App, c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "project", ".", "`directory` that holds "+project.ConfigFile)
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if c.Flags().Changed("project") && !host.SameFile(*dir, ".") {
+			nameFlag(a, c, "project", " --project "+host.QuoteArguments([]string{*dir}))
+		}
+		return nil
+	}
 }
 
 func pinCommand(a *app.App) *cobra.Command {
@@ -111,7 +117,7 @@ its file, for 'hallmark unpin'.`,
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")

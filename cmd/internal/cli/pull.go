@@ -52,7 +52,7 @@ which container engines load images. Nothing is left behind if anything differs.
 			return nil
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
 	c.Flags().StringVarP(&o.Output, "output", "o", "", "the `directory` to make (default NAME.oci)")
 	c.Flags().StringVar(&o.Platform, "platform", "", "the `platform` of an index, or all (default this machine's)")

@@ -141,7 +141,7 @@ those that --item names.`,
 			return nil
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
 	c.Flags().StringArrayVar(&o.Items, "item", nil,

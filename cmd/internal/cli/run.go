@@ -113,7 +113,7 @@ the server's table has extra_arguments = "any".`,
 			return nil
 		},
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,

@@ -44,7 +44,7 @@ type surfaceFlags struct {
 }
 
 func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
-	addProjectFlag(c, &s.dir)
+	addProjectFlag(a, c, &s.dir)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
@@ -270,7 +270,7 @@ escaped, and what looks like an instruction to the model is named.`,
 			return showItems(a.Stdout, seen)
 		}),
 	}
-	addProjectFlag(c, &s.dir)
+	addProjectFlag(a, c, &s.dir)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print the surface, its digests and warnings as one JSON document")
 	return c

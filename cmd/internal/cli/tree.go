@@ -48,7 +48,7 @@ Nothing is fetched, and nothing is compared: 'hallmark check' does that.`,
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tree as one JSON document")
 	return c
@@ -126,7 +126,7 @@ fetched.`,
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the ways as one JSON document")
 	return c

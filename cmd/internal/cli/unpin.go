@@ -90,7 +90,7 @@ is undone, or nothing.`,
 			return nil
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addClientFlags(c, &o.Files)
 	c.Flags().BoolVar(&yes, "yes", false, "consent to what files inside the project get back")
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")

@@ -86,7 +86,7 @@ does. All of it is written, or nothing.`,
 			return errors.Join(err, showUpgraded(a.Stdout, out))
 		}),
 	}
-	f.register(c)
+	f.register(a, c)
 	addGlobalFlag(a, c, &f.dir, false)
 	a.AllowFlags(c)
 	consent.register(c)
@@ -270,7 +270,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			return err
 		}),
 	}
-	addProjectFlag(c, &dir)
+	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
