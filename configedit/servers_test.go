@@ -203,3 +203,38 @@ func TestAddServers(t *testing.T) {
 		}
 	}
 }
+
+// Only the tables of the servers go, with the empty line before them.
+func TestRemoveServers(t *testing.T) {
+	const (
+		head = "manifest_version = 1 # ours\n"
+		a    = "\n[providers.mcp.a]\ncommand = \"x\" # run\narguments = [\n  \"1\", # one\n]\n"
+		b    = "\n[providers.mcp.b]\ntype = \"http\"\nurl = \"https://mcp.example.com\"\nheaders = { X = \"${Y}\" }\n"
+		c    = "\n[providers.mcp.c]\ncommand = \"x\"\n[providers.mcp.c.verify]\ntype = \"none\"\nreason = \"ours\"\n"
+		last = "\n[registry] # and more\nurl = \"https://mcp.example.com\"\n"
+	)
+	for _, x := range []struct {
+		text  string
+		names []string
+		want  string
+	}{
+		{head + a + b + c + last, []string{"b"}, head + a + c + last},
+		{head + a + b + c + last, []string{"a", "c"}, head + b + last},
+		{head + a + b + c, []string{"a", "b", "c", "none"}, head},
+		{head + last + c, []string{"c"}, head + last},
+		{head + "# about a\n" + a[1:] + b, []string{"a"}, head + "# about a\n" + b},
+		{strings.ReplaceAll(head+a+b, "\n", "\r\n"), []string{"a"}, strings.ReplaceAll(head+b, "\n", "\r\n")},
+	} {
+		if got, err := RemoveServers([]byte(x.text), x.names); err != nil || string(got) != x.want {
+			t.Errorf("%q: %v, got\n%s\nwant\n%s", x.names, err, got, x.want)
+		}
+	}
+	for _, text := range []string{
+		head + "[providers.mcp]\na = { command = \"x\" }\n",
+		head + "[providers.mcp.a]\ncommand = \"x\"\n[registry]\nurl = \"https://mcp.example.com\"\n[providers.mcp.a.verify]\ntype = \"none\"\nreason = \"r\"\n",
+	} {
+		if got, err := RemoveServers([]byte(text), []string{"a"}); err == nil {
+			t.Errorf("got %q", got)
+		}
+	}
+}

@@ -23,9 +23,17 @@ var (
 	secretFlag = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
 	})
+	// keyFlag is an option whose value may be a secret: "--key" is also that of a file or of a name.
+	keyFlag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*(?:key|pat|auth|authentication)$`)
+	})
+	// keyWord has the characters of a key, behind a scheme such as "basic:" or "pat ".
+	keyWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z]+[: ]\s*)?([A-Za-z0-9_+=~-]{12,})$`)
+	})
 	// assignedSecret is such a name with its value, anywhere in an argument.
 	assignedSecret = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)` +
+		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `["']?\s*[=:]\s*)` +
 			`("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
 	})
 	// optionSecret is such an option with its value, in a shell line.
@@ -82,7 +90,7 @@ func Redact(args []string) []string {
 		if i == 0 || isReference(arg) || strings.HasPrefix(arg, "-") {
 			continue
 		}
-		if secretFlag().MatchString(args[i-1]) || shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
+		if secretFlag().MatchString(args[i-1]) || keyFlag().MatchString(args[i-1]) && looksKey(arg) || shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
 			out[i] = redactedText
 		}
 	}
@@ -107,6 +115,9 @@ func redact(s string) string {
 				return found // "Bearer ${TOKEN}"
 			}
 			out := m[1] + redactedText
+			if quote := m[2][:1]; (quote == `"` || quote == `'`) && strings.HasSuffix(strings.TrimRight(m[1], " =:\t"), quote) {
+				out = m[1] + quote + redactedText + quote // of JSON
+			}
 			if len(m) > 3 {
 				out += m[3]
 			}
@@ -170,6 +181,12 @@ func isDigestInPath(before, word string) bool {
 	isHost := strings.Contains(strings.TrimLeft(first, "."), ".")
 	return strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && !isHost &&
 		(word == strings.ToLower(word) || word == strings.ToUpper(word))
+}
+
+// looksKey reports whether a value is like a key: one long word in which letters and digits are mixed.
+func looksKey(value string) bool {
+	m := keyWord().FindStringSubmatch(value)
+	return m != nil && strings.ContainsAny(m[1], "0123456789") && strings.ContainsFunc(m[1], unicode.IsLetter)
 }
 
 // looksChosen reports whether a value is like a password: it changes between capitals, small letters, digits and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -25,6 +26,16 @@ type client struct {
 
 // locations returns the locations of the servers of c and of the command lines that it runs.
 func (c client) locations() []location { return slices.Concat(c.servers, c.commands) }
+
+// FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its own:
+// "{env:NAME}" and "{file:PATH}" in opencode, "$NAME" in Crush.
+func FillsIn(id, text string) bool {
+	switch id {
+	case "opencode", "kilo":
+		return strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
+	}
+	return clientOf(id).runsSubstitutions && strings.Contains(text, "$")
+}
 
 // program is a file of a project that a client runs. It is reported and not read.
 type program struct {

@@ -23,6 +23,9 @@ func RewriteRemote(data []byte, s Server, command string, args []string, variabl
 	case format != syntax.JSON:
 		return nil, c, fmt.Errorf("%+q is reached by its URL, which is not rewritten in a file of this form", s.Name)
 	}
+	if s.DuplicateKey() != "" {
+		return nil, c, uneditable
+	}
 	was := s.entry.value
 	c.Was = string(data[was.Start:was.End])
 	out := data
@@ -108,6 +111,14 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 	if inList {
 		kind, key = "local", "environment"
 	}
+	for _, o := range e.objects() { // what is empty says nothing, and would stand beside what is written
+		for _, m := range o.Members {
+			if m.Value.IsEmpty() && (slices.Contains(launchKeys, m.Key) || slices.Contains(variableKeys, m.Key)) {
+				start, end := memberBounds(data, m)
+				return splice{start, end, ""}, true
+			}
+		}
+	}
 	written := e.holder().Get("command") != nil
 	for _, o := range e.objects() {
 		for _, m := range o.Members {
@@ -183,11 +194,24 @@ func sameBesides(a, b []byte, c Change) (bool, error) {
 }
 
 // restoreWhole returns data with the value of s, an entry that [RewriteRemote] wrote, as it was, if it is still what was
-// written, in whatever layout.
+// written, in whatever layout, with what its client added.
 func restoreWhole(data []byte, c Change, s Server) ([]byte, error) {
-	v := s.entry.value
-	if now, err := syntax.JSON.Parse([]byte(c.Now), false); err != nil || !v.SameValue(now) {
-		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	v, edited := *s.entry.value, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	now, err := syntax.JSON.Parse([]byte(c.Now), false)
+	if err != nil {
+		return nil, edited
 	}
-	return slices.Concat(data[:v.Start], []byte(c.Was), data[v.End:]), nil
+	// What the client added since and does not change what is started, such as that the user switched it off, stays.
+	added := ""
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m syntax.Member) bool {
+		if now.Get(m.Key) != nil || !slices.Contains(plainKeys, m.Key) || slices.Contains(launchKeys, m.Key) {
+			return false
+		}
+		added += string(data[m.At:m.Value.End]) + ", "
+		return true
+	})
+	if !v.SameValue(now) {
+		return nil, edited
+	}
+	return slices.Concat(data[:v.Start], []byte("{"+added+strings.TrimPrefix(c.Was, "{")), data[v.End:]), nil
 }

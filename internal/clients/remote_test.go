@@ -27,6 +27,8 @@ func TestRewriteRemote(t *testing.T) {
 			`{"mcp": {"x": {"type": "local", "command": ["/bin/hallmark", "run", "x"], "environment": {"MCP_X_X_TEAM": "b"}, "enabled": true}}}`},
 		"cline": {".cline/data/settings/cline_mcp_settings.json", `{"mcpServers": {"x": {"transport": {"type": "streamableHttp", "url": "https://a"}, "disabled": false}}}`,
 			`{"mcpServers": {"x": {"transport": {"type": "stdio", ` + run + `}, "disabled": false}}}`},
+		"empties": {".cursor/mcp.json", `{"mcpServers": {"x": {"command": null, "args": [], "url": "https://a", "env": {}, "headers": {"X-Team": "b"}}}}`,
+			`{"mcpServers": {"x": { ` + run + `, "env": {"MCP_X_X_TEAM": "b"}}}}`},
 		"gemini":   {".gemini/settings.json", `{"mcpServers": {"x": {"httpUrl": "https://a", "trust": false}}}`, `{"mcpServers": {"x": {` + run + `, "trust": false}}}`},
 		"windsurf": {".codeium/windsurf/mcp_config.json", `{mcpServers: {x: {serverUrl: 'https://a',},},}`, `{mcpServers: {x: {` + run + `,},},}`},
 	} {
@@ -57,11 +59,24 @@ func TestRewriteRemote(t *testing.T) {
 			if _, err := syntax.JSON.Parse(back, false); err != nil {
 				t.Errorf("%v\n%s", err, back)
 			}
+			// The user switched it off since: it stays off.
+			off := strings.Replace(c.want, `"command"`, `"timeout": 7, "command"`, 1)
+			if back, err := Restore([]byte(off), change); !strings.Contains(c.want, `"timeout"`) && !strings.Contains(c.want, `"transport"`) &&
+				(err != nil || !strings.Contains(string(back), `"timeout": 7`) || strings.Contains(string(back), "hallmark")) {
+				t.Errorf("with a member of the client's: %v\n%s", err, back)
+			}
 			edited := strings.Replace(c.want, `"run", "x"`, `"run", "x", "--more"`, 1)
 			if _, err := Restore([]byte(edited), change); !errors.Is(err, ErrChanged) {
 				t.Errorf("edited: %v", err)
 			}
 		})
+	}
+	const doubled = `{"mcpServers": {"x": {"url": "https://a", "url": "https://b"}}}`
+	f := FileAt(filepath.Join(t.TempDir(), ".cursor", "mcp.json"))
+	if servers, err := Parse(f, []byte(doubled)); err != nil || len(servers) != 1 {
+		t.Fatal(err, servers)
+	} else if _, _, err := RewriteRemote([]byte(doubled), servers[0], "h", nil, nil); err == nil {
+		t.Error("one of two URLs is rewritten")
 	}
 	for text, want := range map[string]string{
 		"[mcp_servers.x]\nurl = \"https://a\" # mine\nenabled = true\n":        "[mcp_servers.x]\ncommand = \"h\"\nargs = [\"run\"] # mine\nenabled = true\n",

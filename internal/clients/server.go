@@ -139,9 +139,15 @@ func (s Server) valuesOf(keys []string) map[string]string {
 
 // filledIn returns values without those that the client fills in.
 func filledIn(values map[string]string) map[string]string {
-	maps.DeleteFunc(values, func(_, value string) bool { return strings.Contains(value, "${") || strings.Contains(value, "{{") })
+	marks := []string{"${", "{{", "{env:", "{file:"}
+	maps.DeleteFunc(values, func(_, value string) bool {
+		return strings.HasPrefix(value, "$") || slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(value, mark) })
+	})
 	return values
 }
+
+// DuplicateKey returns a key that the entry has more than once, of which clients take one or the other; "" for none.
+func (s Server) DuplicateKey() string { return s.entry.duplicateKey() }
 
 // variableNames returns the keys of an object, or the texts of a list up to "=". It never returns values.
 func variableNames(n *syntax.Node) []string {

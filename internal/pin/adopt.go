@@ -124,7 +124,11 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 		if _, err := resolveFile(w, f); err != nil {
 			return nil, nil, err
 		}
-		servers, err := clients.Load(f)
+		data, err := clients.Read(f)
+		var servers []clients.Server
+		if err == nil {
+			servers, err = clients.Parse(f, data)
+		}
 		if err != nil {
 			err = evidence.Errorf(evidence.Validation, f.Path, "", err)
 			a.failed = append(a.failed, &Pinned{Err: err, Entries: []Entry{{File: f.Path}}})
@@ -136,6 +140,11 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 			}
 			seen = append(seen, s.Name)
 			as, err := a.take(w, s, len(names) > 0, o.WriteConfig)
+			if err == nil && o.WriteConfig && as != "" && !runline.IsRunEntry(s) {
+				if err = a.tryRewrite(data, s, as); err != nil {
+					as = ""
+				}
+			}
 			if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
 				if err := runline.CheckProgram(o.Program, w.Host.Getenv); err != nil {
 					return nil, nil, err
@@ -163,6 +172,25 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 			errors.New("no server that a program is started for"))
 	}
 	return a, wanted, a.declare(w, wanted)
+}
+
+// tryRewrite returns why an entry that was taken over cannot be rewritten, and leaves it then: it must not stop the others.
+func (a *adoption) tryRewrite(data []byte, s clients.Server, as string) error {
+	var err error
+	if s.URL != "" {
+		_, _, err = clients.RewriteRemote(data, s, "hallmark", []string{"run", as}, headerVariables(s))
+	} else {
+		_, _, err = clients.Rewrite(data, s, "hallmark", []string{"run", as})
+	}
+	if err == nil {
+		return nil
+	}
+	a.entries = a.entries[:len(a.entries)-1]
+	if !slices.ContainsFunc(a.entries, func(e adoptedEntry) bool { return e.as == as }) {
+		a.add = slices.DeleteFunc(a.add, func(d project.Server) bool { return d.Name == as })
+	}
+	return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
+		"write the entry in a plainer way, or leave it as it is", err)
 }
 
 // declare adds those of the servers called names that hallmark.toml does not declare to it.
@@ -235,6 +263,10 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", err
 	}
 	if !known {
+		if _, err := configedit.AddServers(nil, []project.Server{mine}); err != nil {
+			return "", evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
+				"", fmt.Errorf("cannot be declared in %s: %w", project.ConfigFile, err))
+		}
 		if s.Verify != "" {
 			w.Host.Logger.Warn("the verify block of "+surface.Escape(s.Name)+" is not taken over", "file", s.File)
 		}
@@ -254,6 +286,19 @@ func refuseUnguardable(s clients.Server) error {
 	if len(unknown) > 0 {
 		return refuse("take it out if the server does without it",
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
+	}
+	if key := s.DuplicateKey(); key != "" {
+		return refuse("leave one of the two", fmt.Errorf("has two members called %+q, of which clients take one or the other", key))
+	}
+	if s.Name == "" {
+		return refuse("give it a name", errors.New("has no name"))
+	}
+	filled := s.HeaderValues()
+	for _, header := range s.Headers {
+		if _, ok := filled[header]; !ok {
+			return refuse("write its value, or leave the server to its client",
+				fmt.Errorf("has the header %+q, which its client fills in", header))
+		}
 	}
 	if s.WorkingDir() != "" {
 		return refuse("take it out if the server does without it, or name the directory in its arguments",
@@ -348,10 +393,14 @@ func sameCommand(a, b project.Server) bool {
 
 // headerVariables returns the variables in which a client gives hallmark run the values of an entry's headers, by header.
 func headerVariables(s clients.Server) map[string]string {
-	out := map[string]string{}
-	for _, header := range s.Headers {
+	out, used := map[string]string{}, map[string]bool{}
+	for _, header := range slices.Sorted(slices.Values(s.Headers)) {
 		name := unnamedRE().ReplaceAllString("MCP_"+s.Name+"_"+header, "_")
-		out[header] = strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+		name = strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
+		for used[name] {
+			name += "_"
+		}
+		out[header], used[name] = name, true
 	}
 	return out
 }
@@ -382,7 +431,7 @@ func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error
 				project.ConfigFile))
 	}
 	for _, word := range words {
-		if runline.Placeholder.MatchString(word) {
+		if runline.Placeholder.MatchString(word) || isUsers && clients.FillsIn(s.Client, word) {
 			return refuse("declare the server in "+project.ConfigFile+" with the value",
 				fmt.Errorf("its argument %+q is filled in by the client", word))
 		}

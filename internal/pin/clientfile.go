@@ -20,9 +20,10 @@ import (
 // ClientFiles selects configuration files of MCP clients: those of one client, the user's and the
 // project's, or one file. The zero value selects none.
 type ClientFiles struct {
-	Client string // id, as scan prints it
-	Config string // path
-	Home   string // the user's home directory
+	Client string   // id, as scan prints it
+	Config string   // path
+	Home   string   // the user's home directory
+	Skip   []string // paths of files that are left out
 }
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
@@ -66,8 +67,9 @@ func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 			return nil, evidence.Errorf(evidence.Validation, "", "", err)
 		}
 	}
-	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }),
-		nil
+	return slices.DeleteFunc(found, func(f clients.File) bool {
+		return filepath.Base(f.Path) == project.ConfigFile || slices.Contains(c.Skip, f.Path)
+	}), nil
 }
 
 // hintAdoption returns err, of opening dir, with the command as its hint that takes over the servers called names, or

@@ -112,6 +112,9 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	all = append(all, pinned...)
 	if !o.Dry && len(pinned) > 0 {
 		if err := commitPinned(ctx, w, from, pinned, files, o); err != nil {
+			for _, p := range pinned {
+				p.Err = err
+			}
 			return all, errors.Join(append(failed, err)...)
 		}
 	}

@@ -22,7 +22,7 @@ func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite b
 		if err := checkConfigUnchanged(w); err != nil {
 			return nil, err
 		}
-		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: a.config, Perm: 0o644})
+		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: a.config, Perm: w.FilePerm()})
 	}
 	if !rewrite {
 		return files, nil

@@ -140,7 +140,7 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		entry, locked := w.Lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
 		_, u.Declared = w.Config.Servers[name]
-		if !u.Unlocked && len(u.Restored) == 0 && !(u.Declared && o.Undeclare) {
+		if !u.Unlocked && len(u.Restored) == 0 && !o.Each {
 			if !locked && !u.Declared {
 				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
 					w.ServerNames())
@@ -152,6 +152,13 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		if u.Unlocked {
 			w.Lock.Remove(name)
 			files = append(files, lockentry.FilesBeside(w, name, &entry, nil, nil)...)
+		}
+		if o.Undeclare {
+			u.Declared = false
+			if !u.Unlocked {
+				files = append(files, durable.File{Path: w.SurfacePath(name), Remove: true},
+					durable.File{Path: w.ClosurePath(name), Remove: true})
+			}
 		}
 		if u.Unlocked || o.Undeclare { // undone is undone, also where the entry was gone before
 			delete(w.Approvals.Servers, name)
@@ -218,6 +225,11 @@ func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string,
 		return slices.Compact(slices.Sorted(slices.Values(names))), nil
 	}
 	names = slices.Collect(maps.Keys(w.Config.Servers))
+	for _, name := range w.Lock.Servers() { // of which hallmark.toml may have gone
+		if entry, _ := w.Lock.Server(name); entry.Launch.Facet == "" {
+			names = append(names, name)
+		}
+	}
 	found, err := o.Files.find(w)
 	if err != nil {
 		return nil, err
@@ -243,14 +255,17 @@ func isOwnOriginal(w *workspace.Workspace, f clients.File, o clients.Original) b
 
 // undeclare returns the change of hallmark.toml after which it does not declare the servers called names.
 func undeclare(w *workspace.Workspace, names []string) ([]durable.File, error) {
+	if w.Text == nil {
+		return nil, nil
+	}
 	text, err := configedit.RemoveServers(w.Text, names)
-	if err != nil || w.Text == nil || bytes.Equal(text, w.Text) {
+	if err != nil || bytes.Equal(text, w.Text) {
 		return nil, err
 	}
 	if string(text) == project.EmptyConfig {
 		return []durable.File{{Path: w.Path(project.ConfigFile), Remove: true}}, nil
 	}
-	return []durable.File{{Path: w.Path(project.ConfigFile), Data: text, Perm: 0o644}}, nil
+	return []durable.File{{Path: w.Path(project.ConfigFile), Data: text, Perm: w.FilePerm()}}, nil
 }
 
 // restoreEntries returns the changes that restore the rewritten entries of names in clients' files,
@@ -296,6 +311,9 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 				continue
 			}
 			before, err := clients.Restore(data, o.Change)
+			if errors.Is(err, clients.ErrChanged) && each && !startsServer(w, f, data, o) {
+				err = fmt.Errorf("%+q %w", o.Name, clients.ErrGone) // the user wrote what it starts
+			}
 			if err != nil && !errors.Is(err, clients.ErrGone) {
 				if !each {
 					return nil, nil, nil, refusal(err)
@@ -306,10 +324,13 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 			}
 			changed = true
 			if err != nil {
-				w.Host.Logger.Warn(fmt.Sprintf("%+q is not in its file any more", o.Name), "file", f.Path)
+				w.Host.Logger.Warn(fmt.Sprintf("%+q is not what was written into its file any more, and stays as it is", o.Name),
+					"file", f.Path)
 			} else {
 				data = before
-				where[o.ServerName()] = append(where[o.ServerName()], f.Path)
+				if !slices.Contains(where[o.ServerName()], f.Path) {
+					where[o.ServerName()] = append(where[o.ServerName()], f.Path)
+				}
 				if isInside(w, f.Path) && o.Added == "" { // what was inserted is only taken away
 					foreign = append(foreign, o)
 				}
@@ -333,6 +354,17 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 		files = append(files, more...)
 	}
 	return files, where, failed, o.requireConsent(foreign)
+}
+
+// startsServer reports whether the entry of an original still starts its server, or cannot be told to start another program.
+func startsServer(w *workspace.Workspace, f clients.File, data []byte, o clients.Original) bool {
+	servers, err := clients.Parse(f, data)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(servers, func(s clients.Server) bool {
+		return s.Name == o.Name && s.Scope == o.Scope && runline.ProgramName(s.Command) == "hallmark"
+	})
 }
 
 // stillStarted returns an error for each of names that an entry of a client's file would still start by "hallmark run",

@@ -182,6 +182,11 @@ func (r *Result) add(s scan.Server, place string) error {
 		out.Outcome, out.Reason = Left, "is switched off in its client"
 	case s.System:
 		out.Outcome, out.Reason = Left, "its file is the machine's, which its administrator manages"
+	case s.State == scan.StateUnapproved && s.Runs.Project == place:
+		out.Err = evidence.Errorf(evidence.Refused, s.Name,
+			"'hallmark review "+host.QuoteArguments([]string{s.Runs.Name, "--project", place})+"'",
+			errors.New("is locked, and not approved on this machine any more"))
+		out.fail()
 	case s.State == scan.StateUnapproved:
 		out.Outcome, out.Reason = Left, "is locked, and you have not approved it on this machine"
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
@@ -245,6 +250,9 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 		for _, e := range x.Entries {
 			if s := findServer(open, e); s != nil {
 				s.Server, s.Ref, s.Items, s.Err = x.Name, x.Entry.Ref, len(x.Entry.SurfaceItems), x.Err
+				if !x.Written {
+					s.Server = ""
+				}
 			}
 		}
 	}
@@ -260,15 +268,22 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 		switch {
 		case i >= 0 && after.Servers[i].State == scan.StateGuarded:
 			s.Outcome, s.Reason, s.Err = Protected, autoApproved(after.Servers[i]), nil
+			s.Server, s.Ref = after.Servers[i].Runs.Name, after.Servers[i].Runs.Ref
 			continue
-		case s.Err == nil && err != nil:
+		case s.Err == nil && s.Server != "": // its entry was rewritten
+			why := "its entry is not found in the file"
+			if i >= 0 {
+				why = reasonOf(after.Servers[i])
+			}
+			s.Err = giveBack(ctx, h, c, s, o, after.Servers, why)
+		case s.Err == nil && err != nil && len(pinned) == 0:
 			s.Err = err
-		case s.Err == nil && i >= 0 && after.Servers[i].Runs != nil:
-			s.Err = giveBack(ctx, h, c, s, o, after.Servers, reasonOf(after.Servers[i]))
 		case s.Err == nil:
 			s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New("is written in a way that is not taken over"))
 		}
 		s.fail()
+		s.Hint = strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
+			s.Name, "--client", c.ID, "--write-config", "--project", h.Places.Config})+" ")
 		all = append(all, s.Err)
 	}
 	return errors.Join(all...)

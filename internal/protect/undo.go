@@ -19,20 +19,25 @@ import (
 // they were protected, in whichever project they are locked. Those that [Protect] locked are unlocked, and declared no
 // more. What cannot be restored is in the result, and all errors are joined in the one that is returned.
 func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin.Unpinned, error) {
-	projects, err := rewritten(h, home)
+	projects, failed, err := rewritten(h, home)
 	if err != nil {
 		return nil, err
 	}
 	var undone []pin.Unpinned
-	var failed []error
 	known := map[string]bool{}
 	for _, dir := range projects.dirs {
-		chosen := projects.names[dir]
-		for _, name := range chosen {
-			known[name] = true
+		var chosen []string
+		for _, x := range projects.names[dir] {
+			chosen = append(chosen, x.server)
 		}
 		if len(names) > 0 {
-			chosen = slices.DeleteFunc(slices.Clone(chosen), func(name string) bool { return !slices.Contains(names, name) })
+			chosen = nil
+			for _, x := range projects.names[dir] {
+				if slices.Contains(names, x.server) || slices.Contains(names, x.entry) {
+					chosen = append(chosen, x.server)
+					known[x.server], known[x.entry] = true, true
+				}
+			}
 			if len(chosen) == 0 {
 				continue
 			}
@@ -41,8 +46,9 @@ func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin
 		if own && len(names) == 0 {
 			chosen = nil // also what is declared there, and no client starts any more
 		}
+		keep := !own || len(projects.unread) > 0 // which may still start what is locked
 		all, err := pin.Unpin(ctx, h, dir, chosen, pin.UnpinOptions{
-			Files: pin.ClientFiles{Home: home}, Each: true, KeepLock: !own, Undeclare: own})
+			Files: pin.ClientFiles{Home: home, Skip: projects.unread}, Each: true, KeepLock: keep, Undeclare: !keep})
 		if _, gone := os.Stat(dir); errors.Is(gone, fs.ErrNotExist) && all != nil {
 			err = nil // with what was locked
 		} else if unreadable := checkReadable(h, dir); err != nil && unreadable != nil {
@@ -67,14 +73,18 @@ func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin
 
 // rewrittenIn are the projects whose servers entries of the user's files were rewritten to start.
 type rewrittenIn struct {
-	dirs  []string
-	names map[string][]string // of their servers
+	dirs   []string
+	names  map[string][]rewrittenName
+	unread []string // files of which it is not known what their entries were
 }
 
+// rewrittenName is what an entry is called, and the server that it starts now.
+type rewrittenName struct{ entry, server string }
+
 // rewritten reads which entries of the user's files were rewritten.
-func rewritten(h *host.Host, home string) (r rewrittenIn, err error) {
-	r.names = map[string][]string{}
-	add := func(dir string, names ...string) {
+func rewritten(h *host.Host, home string) (r rewrittenIn, failed []error, err error) {
+	r.names = map[string][]rewrittenName{}
+	add := func(dir string, names ...rewrittenName) {
 		if !slices.Contains(r.dirs, dir) {
 			r.dirs = append(r.dirs, dir)
 		}
@@ -86,18 +96,21 @@ func rewritten(h *host.Host, home string) (r rewrittenIn, err error) {
 	}
 	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: home, Getenv: h.Getenv})
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	for _, f := range files {
 		kept, err := clients.LoadOriginals(f.Path)
-		if err != nil {
-			return r, evidence.Errorf(evidence.Validation, f.Path, "", err)
+		if err != nil && !slices.Contains(r.unread, f.Path) {
+			r.unread = append(r.unread, f.Path)
+			failed = append(failed, evidence.Errorf(evidence.Validation, f.Path, "bring back a copy of "+
+				clients.OriginalsPath(f.Path)+"; or write by hand what the entries are to start, and remove it",
+				fmt.Errorf("what its entries were is not known: %w", err)))
 		}
 		for _, o := range kept {
-			if o.Project != "" && o.Added == "" && !slices.Contains(r.names[o.Project], o.ServerName()) {
-				add(o.Project, o.ServerName())
+			if x := (rewrittenName{o.Name, o.ServerName()}); o.Project != "" && o.Added == "" && !slices.Contains(r.names[o.Project], x) {
+				add(o.Project, x)
 			}
 		}
 	}
-	return r, nil
+	return r, failed, nil
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"os"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -56,7 +57,15 @@ func (w *Workspace) lockFile(encoded []byte) durable.File {
 	if w.Lock.IsEmpty() {
 		return durable.File{Path: w.Path(project.LockFile), Remove: true}
 	}
-	return durable.File{Path: w.Path(project.LockFile), Data: encoded, Perm: 0o644}
+	return durable.File{Path: w.Path(project.LockFile), Data: encoded, Perm: w.FilePerm()}
+}
+
+// FilePerm is the mode of hallmark.toml and hallmark.lock: those of the user's own clients are nobody else's to read.
+func (w *Workspace) FilePerm() os.FileMode {
+	if w.Home != "" {
+		return 0o600
+	}
+	return 0o644
 }
 
 // CommitMerge is [Workspace.Commit] of a project in which version control left a conflict, so that none of its files

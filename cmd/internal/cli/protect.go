@@ -188,9 +188,11 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 	}
 	protected := count[protect.Protected] + count[protect.Already]
 	total := protected + count[protect.Open] + count[protect.Failed] + count[protect.Left]
-	if total == 0 && err == nil {
-		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
-		return nil
+	if total == 0 {
+		if err == nil {
+			fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
+		}
+		return err
 	}
 	fmt.Fprintf(w, "\n%d of %s protected.", protected, evidence.Count(total, "server"))
 	switch {
@@ -200,11 +202,14 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 		fmt.Fprint(w, "\nStart your clients anew to use them; 'hallmark undo' gives everything back.")
 	}
 	fmt.Fprintln(w)
+	if home := os.Getenv("HALLMARK_HOME"); home != "" && count[protect.Protected] > 0 {
+		others = append(others, "  HALLMARK_HOME is set: a client that does not have it, too, finds nothing approved")
+	}
 	if len(others) > 0 {
 		fmt.Fprintf(w, "\nWorth knowing:\n%s\n", strings.Join(others, "\n"))
 	}
 	if err != nil && count[protect.Failed] > 0 {
-		text := fmt.Sprintf("\n%s: not protected, and started as before: %s\n", a.Name,
+		text := fmt.Sprintf("\n%s: not protected: %s\n", a.Name,
 			evidence.Count(count[protect.Failed], "server"))
 		for _, client := range r.Clients {
 			for _, s := range client.Servers {

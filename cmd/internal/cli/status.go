@@ -73,7 +73,10 @@ directory, one line each. What needs you comes first:
 					Servers []scan.Server `json:"servers"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
 			}
-			showStatus(a.Stdout, servers)
+			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool { return f.Evidence.Rule == launcher.RuleUnreadable })
+			if len(servers) > 0 || !unread {
+				showStatus(a.Stdout, servers)
+			}
 			for _, f := range found.Rules {
 				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
 					fmt.Fprintf(a.Stdout, "\n%s: %s\n", surface.Escape(f.Evidence.Subject), surface.Escape(f.Evidence.Reason))
