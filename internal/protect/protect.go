@@ -282,11 +282,20 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 			s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New("is written in a way that is not taken over"))
 		}
 		s.fail()
-		s.Hint = strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
-			s.Name, "--client", c.ID, "--write-config", "--project", h.Places.Config})+" ")
+		s.Hint = hintFor(s, c.ID, h.Places.Config)
 		all = append(all, s.Err)
 	}
 	return errors.Join(all...)
+}
+
+// hintFor returns what leads on for a server of a client that failed: the flows below speak of a project's hallmark.toml, which
+// a user of clients does not have.
+func hintFor(s *Server, client, place string) string {
+	if strings.Contains(s.Hint, "under variables in hallmark.toml") {
+		return "start its command by hand and look at what it says: it may need a variable, which its entry can set"
+	}
+	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
+		s.Name, "--client", client, "--write-config", "--project", place})+" ")
 }
 
 // findServer returns the server of an entry, nil if there is none among them.
