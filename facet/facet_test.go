@@ -327,7 +327,7 @@ func gunzip(member []byte) string {
 }
 
 func TestPackRoundTrip(t *testing.T) {
-	word := rapid.StringMatching(`[a-z][a-z0-9]{2,6}`)
+	word := rapid.StringMatching(`[bd-km-oq-z][a-z0-9]{2,6}`).Filter(func(s string) bool { return s != "nul" }) // no device of Windows
 	rapid.Check(t, func(t *rapid.T) {
 		d := directory{}
 		skills := map[string][]string{}

@@ -21,20 +21,16 @@ type client struct {
 
 	ownTypes          []string // types of entries that are parts of the client itself
 	isHallmark        bool     // its file is read by package project too, which refuses what is not a server
+	placeholders      []string // with which what it fills into the values of an entry begins, besides "${"
 	runsSubstitutions bool     // it runs $(command) and `command` in the values of an entry
 }
 
 // locations returns the locations of the servers of c and of the command lines that it runs.
 func (c client) locations() []location { return slices.Concat(c.servers, c.commands) }
 
-// FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its own:
-// "{env:NAME}" and "{file:PATH}" in opencode, "$NAME" in Crush.
+// FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its own.
 func FillsIn(id, text string) bool {
-	switch id {
-	case "opencode", "kilo":
-		return strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
-	}
-	return clientOf(id).runsSubstitutions && strings.Contains(text, "$")
+	return slices.ContainsFunc(clientOf(id).placeholders, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
 // program is a file of a project that a client runs. It is reported and not read.

@@ -118,7 +118,7 @@ var table = []client{
 		{os: "windows", base: system, path: "gemini-cli/settings.json", shape: usualKey}},
 		commands: commandsAt(".gemini/settings.json", geminiKeys...),
 		install:  &installation{files: []string{".gemini/settings.json"}, key: usualKey, entry: jsonEntry("")}},
-	{id: "opencode", name: "opencode", servers: []location{
+	{id: "opencode", name: "opencode", placeholders: []string{"{env:", "{file:"}, servers: []location{
 		{base: project, path: "opencode.json", shape: "mcp"},
 		{base: project, path: "opencode.jsonc", shape: "mcp"},
 		{base: project, path: ".opencode/opencode.json", shape: "mcp"},
@@ -208,7 +208,7 @@ var table = []client{
 		// "Extensions" of Pi.
 		commands: commandsAt(".pi/settings.json", "packages", "extensions"),
 		programs: scripts(".pi/extensions/*", ".pi/extensions/*/index")},
-	{id: "kilo", name: "Kilo", servers: []location{
+	{id: "kilo", name: "Kilo", placeholders: []string{"{env:", "{file:"}, servers: []location{
 		{base: project, path: "kilo.json", shape: "mcp"},
 		{base: project, path: "kilo.jsonc", shape: "mcp"},
 		{base: project, path: ".kilo/kilo.json", shape: "mcp"},
@@ -224,7 +224,7 @@ var table = []client{
 		{base: project, path: "crush.json", shape: "mcp"},
 		{base: xdg, path: "crush/crush.json", shape: "mcp"}},
 		commands: slices.Concat(
-			commandsAt("crush.json", "lsp"), commandsAt(".crush.json", "lsp")), runsSubstitutions: true,
+			commandsAt("crush.json", "lsp"), commandsAt(".crush.json", "lsp")), runsSubstitutions: true, placeholders: []string{"$"},
 		programs: []program{{path: "crushrc", adds: true}, {path: ".crushrc", adds: true}}},
 	{id: "trae", name: "Trae", servers: []location{
 		{base: project, path: ".trae/mcp.json", shape: usualKey}}},
