@@ -185,7 +185,7 @@ var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
-		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result " +
+		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
 		"internal/doctor.Finding " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/catalog.Member " +

@@ -204,7 +204,9 @@ func restoreUnread(ctx context.Context, h *host.Host, dir string, names []string
 	if err == nil && o.Undeclare {
 		err = w.UpdateApprovals(ctx, func(a *project.Approvals) bool {
 			before := len(a.Servers)
-			maps.DeleteFunc(a.Servers, func(name string, _ project.Approval) bool { return slices.Contains(names, name) })
+			maps.DeleteFunc(a.Servers, func(name string, _ project.Approval) bool {
+				return slices.Contains(names, name) && failed[name] == nil
+			})
 			return len(a.Servers) != before
 		})
 	}
@@ -324,7 +326,7 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 			}
 			changed = true
 			if err != nil {
-				w.Host.Logger.Warn(fmt.Sprintf("%+q is not what was written into its file any more, and stays as it is", o.Name),
+				w.Host.Logger.Warn(fmt.Sprintf("%+q was changed or removed since, and is left alone", o.Name),
 					"file", f.Path)
 			} else {
 				data = before

@@ -238,12 +238,13 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 			Err: fmt.Errorf("could not be asked what it shows: %w", failure)}
 	}
 	if err != nil {
-		return &evidence.Error{
-			Subject: name, Kind: evidence.Operation,
-			Err: fmt.Errorf("its surface could not be captured: %w", err),
-			Hint: "variables that it needs must be set, and named under variables in hallmark.toml; " +
-				"a kind that it cannot list is left out with surface_kinds",
+		hint := "variables that it needs must be set, and named under variables in hallmark.toml; " +
+			"a kind that it cannot list is left out with surface_kinds"
+		if c.w.Home != "" { // whose servers get what their client's entry sets
+			hint = "start its command by hand and look at what it says: it may need a variable, which its client's entry can set"
 		}
+		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
+			Err: fmt.Errorf("its surface could not be captured: %w", err)}
 	}
 	if s.shown, err = surface.New(listing); err != nil {
 		return evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its surface has no canonical form: %w", err))

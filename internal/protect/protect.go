@@ -87,6 +87,13 @@ const (
 type Result struct {
 	Project string    `json:"project"` // where the servers are locked
 	Clients []*Client `json:"clients"`
+	Unread  []Unread  `json:"unread,omitempty"`
+}
+
+// Unread is a client's file that cannot be read.
+type Unread struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
 }
 
 // Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server that
@@ -94,7 +101,7 @@ type Result struct {
 func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	place := h.Places.Config
 	r := &Result{Project: place, Clients: []*Client{}}
-	if err := checkReadable(h, place); err != nil {
+	if err := checkReadable(h, place, "run 'hallmark undo', which gives your clients their files back, "); err != nil {
 		return nil, err
 	}
 	before, err := scanUser(ctx, h, o)
@@ -104,6 +111,7 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	var all []error
 	for _, f := range before.Rules {
 		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
+			r.Unread = append(r.Unread, Unread{f.Evidence.Subject, f.Evidence.Reason})
 			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
 				errors.New("cannot be read: "+f.Evidence.Reason)))
 		}
@@ -122,6 +130,10 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	for _, c := range r.Clients {
 		if err := protectClient(ctx, h, c, o); err != nil {
 			all = append(all, err)
+			for _, s := range c.Open() { // of which nothing else is said
+				s.Err = err
+				s.fail()
+			}
 			if ctx.Err() != nil {
 				break
 			}
@@ -133,8 +145,9 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	return r, errors.Join(all...)
 }
 
-// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none.
-func checkReadable(h *host.Host, dir string) error {
+// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none. first is what its hint
+// says to do before the directory is moved away.
+func checkReadable(h *host.Host, dir, first string) error {
 	w, err := workspace.Peek(h, dir)
 	if err != nil {
 		return nil // Pin begins it
@@ -144,8 +157,7 @@ func checkReadable(h *host.Host, dir string) error {
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	return evidence.Errorf(evidence.ClassOf(err), dir,
-		"bring back a copy of it; or run 'hallmark undo', which gives your clients their files back, move the directory away, and "+
-			"run 'hallmark protect' again", fmt.Errorf("cannot be read: %s", why))
+		"bring back a copy of it; or "+first+"move the directory away, and run 'hallmark protect' again", fmt.Errorf("cannot be read: %s", why))
 }
 
 // scanUser scans the files of the user's clients.
@@ -170,7 +182,7 @@ func (r *Result) add(s scan.Server, place string) error {
 		r.Clients = append(r.Clients, &Client{ID: s.Client, Name: clients.Title(s.Client)})
 	}
 	out := &Server{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
-		Starts: strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)}
+		Starts: s.CommandLine()}
 	r.Clients[i].Servers = append(r.Clients[i].Servers, out)
 	if s.Runs != nil {
 		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
@@ -288,12 +300,9 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 	return errors.Join(all...)
 }
 
-// hintFor returns what leads on for a server of a client that failed: the flows below speak of a project's hallmark.toml, which
-// a user of clients does not have.
+// hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is declared,
+// and this one is not yet.
 func hintFor(s *Server, client, place string) string {
-	if strings.Contains(s.Hint, "under variables in hallmark.toml") {
-		return "start its command by hand and look at what it says: it may need a variable, which its entry can set"
-	}
 	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
 		s.Name, "--client", client, "--write-config", "--project", place})+" ")
 }

@@ -51,7 +51,7 @@ func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin
 			Files: pin.ClientFiles{Home: home, Skip: projects.unread}, Each: true, KeepLock: keep, Undeclare: !keep})
 		if _, gone := os.Stat(dir); errors.Is(gone, fs.ErrNotExist) && all != nil {
 			err = nil // with what was locked
-		} else if unreadable := checkReadable(h, dir); err != nil && unreadable != nil {
+		} else if unreadable := checkReadable(h, dir, ""); err != nil && unreadable != nil {
 			err = unreadable
 		}
 		if err != nil {

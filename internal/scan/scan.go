@@ -87,6 +87,11 @@ type Server struct {
 	opaque bool // what its command line runs cannot be told
 }
 
+// CommandLine returns the command line of the server, or its URL.
+func (s Server) CommandLine() string {
+	return strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
+}
+
 // State is how far a server is covered, in one word.
 type State string
 

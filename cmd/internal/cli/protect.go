@@ -211,6 +211,9 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 	if err != nil && count[protect.Failed] > 0 {
 		text := fmt.Sprintf("\n%s: not protected: %s\n", a.Name,
 			evidence.Count(count[protect.Failed], "server"))
+		for _, f := range r.Unread {
+			text += fmt.Sprintf("  %s cannot be read: %s\n", surface.Escape(f.File), firstLine(f.Reason))
+		}
 		for _, client := range r.Clients {
 			for _, s := range client.Servers {
 				if s.Outcome == protect.Failed {

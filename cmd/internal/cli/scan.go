@@ -211,7 +211,7 @@ func showServer(b *strings.Builder, s scan.Server) {
 	if s.Scope != "" {
 		name = s.Scope + ": " + name
 	}
-	starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
+	starts := s.CommandLine()
 	switch {
 	case s.Starts == clients.StartsNothing:
 		starts = "starts nothing: it has no command and no URL"

@@ -153,7 +153,6 @@ func showStatus(w io.Writer, servers []scan.Server) {
 
 // statusText says what a server is, and of one that is not protected why.
 func statusText(s scan.Server) string {
-	starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
 	switch {
 	case s.Withheld != nil && s.State == scan.StateGuarded:
 		return fmt.Sprintf("%s changed, seen %s", evidence.Count(len(s.Withheld.Items), "item"),
@@ -162,7 +161,7 @@ func statusText(s scan.Server) string {
 		return s.Runs.Ref + "; its client calls tools without asking"
 	case s.State == scan.StateGuarded, s.State == scan.StateUnapproved:
 		return s.Runs.Ref
-	case s.State == scan.StateOpen && (s.Runs != nil || starts == ""):
+	case s.State == scan.StateOpen && (s.Runs != nil || s.CommandLine() == ""):
 		for _, f := range s.Findings {
 			if f.Evidence.Reason != "" {
 				reason, _, _ := strings.Cut(f.Evidence.Reason, "\n")
@@ -170,7 +169,7 @@ func statusText(s scan.Server) string {
 			}
 		}
 	}
-	return starts
+	return s.CommandLine()
 }
 
 // nextCommand says what to type next; "" if nothing needs the user.
