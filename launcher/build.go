@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ func readGo(name string, words []word) Target {
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(t.Launcher, unknown)
+		t.Fetches = slices.ContainsFunc(words, func(w word) bool { return goPackage(w).Ecosystem != "" })
 		return t
 	case len(rest) == 0:
 		t.Opaque = "go run without a package"
@@ -162,14 +164,14 @@ func readDotnet(name string, words []word) Target {
 
 // readDNX reads what follows dnx. Its options end where "--" or the server's own begin.
 func readDNX(name string, words []word) Target {
-	t := Target{Launcher: name}
+	t := Target{Launcher: name, Fetches: true}
 	options, rest, unknown := dnxOptions.readOptions(words)
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
 	}
 	if len(rest) == 0 {
-		t.Opaque = name + " without a package"
+		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	}
 	p := nugetPackage(rest[0])

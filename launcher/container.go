@@ -63,16 +63,16 @@ func readContainer(engine string, words []word) Target {
 	}
 	launcher := engine + " run"
 	options, rest, unknown := containerOptions.readOptions(rest[1:])
-	t := Target{Launcher: launcher}
+	t := Target{Launcher: launcher, Fetches: true}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(launcher, unknown)
 		return t
 	case isGiven(options, "--rootfs"):
-		t.Opaque = launcher + " --rootfs runs a directory"
+		t.Opaque, t.Fetches = launcher+" --rootfs runs a directory", false
 		return t
 	case len(rest) == 0:
-		t.Opaque = launcher + " without an image"
+		t.Opaque, t.Fetches = launcher+" without an image", false
 		return t
 	}
 	for _, w := range valuesOf(options, "--entrypoint") {

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,12 +27,14 @@ var interpreters = map[string]interpreter{
 			"--use-system-ca"},
 		prefixes: []string{"--max-old-space-size=", "--stack-size=", "--max-http-header-size="},
 	},
-	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}, module: "-m"},
-	"ruby":   {flags: []string{"-w", "-W0", "-W1", "-W2", "--disable-gems"}},
-	"perl":   {flags: []string{"-w", "-W", "-X", "-t", "-T"}},
-	"php":    {flags: []string{"-n", "-q"}},
-	"lua":    {flags: []string{"-W", "-E"}},
-	"java":   {flags: []string{"-server", "-client"}, prefixes: []string{"-Xmx", "-Xms", "-Xss"}, file: "-jar"},
+	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}, module: "-m",
+		prefixes: []string{"-2", "-3"}}, // of py, which starts a version of python
+
+	"ruby": {flags: []string{"-w", "-W0", "-W1", "-W2", "--disable-gems"}},
+	"perl": {flags: []string{"-w", "-W", "-X", "-t", "-T"}},
+	"php":  {flags: []string{"-n", "-q"}},
+	"lua":  {flags: []string{"-W", "-E"}},
+	"java": {flags: []string{"-server", "-client"}, prefixes: []string{"-Xmx", "-Xms", "-Xss"}, file: "-jar"},
 	"deno": {
 		flags: []string{"-A", "--allow-all", "--no-prompt", "--quiet", "-q", "--cached-only", "--no-remote",
 			"--no-npm", "--no-config", "--no-lock"},
@@ -45,7 +48,7 @@ var interpreters = map[string]interpreter{
 
 // interpreterAliases are other names of interpreters with the same options.
 var interpreterAliases = map[string]string{
-	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python",
+	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python", "py": "python",
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
@@ -124,6 +127,40 @@ func (i interpreter) read(name string, words []word) Target {
 	return t
 }
 
+// readInterpreted reads the words behind the name of an interpreter, which may run the program of a launcher:
+// "python -m pipx run ...", "node .../npm/bin/npx-cli.js ...".
+func (i interpreter) readInterpreted(name string, words []word) Target {
+	t := i.read(name, words)
+	launcher := t.Module
+	if _, ok := launchers[launcher]; !ok {
+		launcher = launcherIn(t.File)
+	}
+	at := slices.IndexFunc(words, func(w word) bool { return w.text == t.File+t.Module })
+	if t.Opaque != "" || launcher == "" || at < 0 {
+		return t
+	}
+	t = launchers[launcher](launcher, words[at+1:])
+	t.Wrapper, t.Direct = name, false
+	return t
+}
+
+// launcherIn returns the launcher whose own program a file of JavaScript is, "" if it is none: npx of
+// ".../npm/bin/npx-cli.js", pnpm of ".../pnpm/bin/pnpm.cjs".
+func launcherIn(file string) string {
+	name := commandName(file)
+	name = strings.TrimSuffix(name, path.Ext(name))
+	parts := strings.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")), "/")
+	launcher, isCommand := strings.CutSuffix(name, "-cli")
+	if _, ok := launchers[launcher]; !ok {
+		return ""
+	}
+	packages := []string{launcher, "corepack"}
+	if isCommand || len(parts) > 2 && slices.Contains(packages, parts[len(parts)-3]) {
+		return launcher
+	}
+	return ""
+}
+
 // isHarmlessOption reports whether arg is an option that loads no code.
 func (i interpreter) isHarmlessOption(arg string) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(arg, prefix) }
@@ -131,7 +168,14 @@ func (i interpreter) isHarmlessOption(arg string) bool {
 }
 
 // readDeno reads what follows deno.
-func readDeno(name string, words []word) Target { return interpreters["deno"].read(name, words) }
+func readDeno(name string, words []word) Target {
+	t := interpreters["deno"].read(name, words)
+	t.Fetches = slices.ContainsFunc(words, func(w word) bool {
+		_, ok := denoPackage(w)
+		return ok
+	})
+	return t
+}
 
 // CheckShebang says why the #! line of a script may run other code than the script, or code
 // that cannot be told; it is "" if the line runs file alone. The words name, args and file

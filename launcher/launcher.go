@@ -64,8 +64,10 @@ package launcher
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Target is what a command line runs.
@@ -80,6 +82,7 @@ type Target struct {
 	Args     []string  // arguments that reach the server
 	Opaque   string    // why the grammar cannot tell, or ""
 	Shell    bool      // it is opaque because a shell would read it
+	Fetches  bool      // it is opaque, and downloads what it runs
 	Untaken  []string  // options that choose an interpreter or how versions are resolved, which only the launcher follows
 
 	// Direct reports that the command itself, or an interpreter and File, is all that is
@@ -187,8 +190,39 @@ func Parse(command string, args []string) Target {
 			Opaque: "the command line is too long to be read"}
 	}
 	t := parse(command, words, 0)
+	if line, ok := wholeLine(command); ok {
+		t = opaqueTarget(commandName(line), "the command is a whole line, which some clients give to a shell", words)
+		t.Shell = true
+	}
 	t.words = args
+	t.Fetches = t.Opaque != "" && (t.Fetches || InnerLine(t.Args, true) != nil)
 	return t
+}
+
+// wholeLine reports whether a command is a program with its arguments, and which program: it has blanks, and what
+// stands before the first is no directory, or is a program of this package with an option behind it.
+func wholeLine(command string) (program string, ok bool) {
+	program, rest, ok := strings.Cut(command, " ")
+	return program, ok && program != "" && (!isPath(program) || RunsOtherCode(program) && strings.HasPrefix(rest, "-"))
+}
+
+// filledIn is a text that a client replaces by something else, with what stands there without a value.
+var filledIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|%[A-Za-z_]+%|^\$[A-Za-z_]+`)
+})
+
+// chosenLater reports whether a client fills in the name of the program of a command, not just its directory, and what
+// that is without a value: "npx" of "${RUNNER:-npx}".
+func chosenLater(command string) (instead string, ok bool) {
+	for _, at := range filledIn().FindAllStringSubmatchIndex(command, -1) {
+		if !isPath(command[at[1]:]) {
+			if at[2] >= 0 {
+				instead = commandName(command[at[2]:at[3]])
+			}
+			return instead, true
+		}
+	}
+	return "", false
 }
 
 // parser reads the words behind the name of a launcher. The name is passed on because
@@ -206,6 +240,11 @@ var launchers = map[string]parser{
 
 func parse(command string, words []word, depth int) Target {
 	name := commandName(command)
+	if instead, ok := chosenLater(command); ok {
+		t := opaqueTarget(instead, "a variable says which program is started: "+quote(command), words)
+		_, t.Fetches = launchers[instead]
+		return t
+	}
 	if depth > maxDepth {
 		return opaqueTarget(name, "too many programs that start each other", words)
 	}
@@ -219,11 +258,11 @@ func parse(command string, words []word, depth int) Target {
 		if i.shell && hasCommandOption(words) {
 			return readShell(name, words, depth)
 		}
-		return i.read(name, words)
+		return i.readInterpreted(name, words)
 	}
-	if slices.Contains(starters, name) {
+	if fetches := slices.Contains(fetchers, name); fetches || slices.Contains(starters, name) {
 		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
-		t.Shell = slices.Contains(shells, name)
+		t.Shell, t.Fetches = slices.Contains(shells, name), fetches
 		return t
 	}
 	return Target{Args: texts(words), Direct: true}

@@ -2,6 +2,7 @@ package launcher
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,7 +19,7 @@ var npxOptions = grammar{
 	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
 		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing",
 		"--no-audit", "--no-fund", "--no-update-notifier"},
-	values: []string{"-p", "--package", "-c", "--call"},
+	values: []string{"-p", "--package", "-c", "--call", "--loglevel"},
 }
 
 // The options of the other runners, by the same rule.
@@ -48,8 +49,9 @@ func readBun(name string, words []word) Target {
 }
 
 func readPNPM(name string, words []word) Target {
-	if len(words) > 0 && words[0].text == "dlx" {
-		return readNPX("pnpm dlx", words[1:])
+	_, rest, unknown := pnpmOptions.readOptions(words)
+	if unknown == "" && len(rest) > 0 && rest[0].text == "dlx" {
+		return readNPX("pnpm dlx", slices.Concat(words[:len(words)-len(rest)], rest[1:]))
 	}
 	return opaqueTarget(name, "pnpm runs what package.json says", words)
 }
@@ -76,7 +78,7 @@ func readNPX(name string, words []word) Target {
 		g = yarnOptions
 	}
 	options, rest, unknown := g.readOptions(words)
-	t := Target{Launcher: name}
+	t := Target{Launcher: name, Fetches: true}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(name, unknown)
@@ -90,7 +92,7 @@ func readNPX(name string, words []word) Target {
 	}
 	switch {
 	case len(rest) == 0 && len(t.Packages) == 0:
-		t.Opaque = name + " without a package"
+		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	case len(t.Packages) == 0:
 		t.Packages, rest = []Package{npmPackage(rest[0])}, rest[1:]
@@ -101,9 +103,15 @@ func readNPX(name string, words []word) Target {
 	for _, p := range t.Packages {
 		if p.Ecosystem == "" {
 			t.Opaque = "not a package of the npm registry: " + quote(p.Text)
+			t.Fetches = !isLocal(p.Text)
 		}
 	}
 	return t
+}
+
+// isLocal reports whether a package is named by its place on this machine.
+func isLocal(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "file:")
 }
 
 var (

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,10 +15,12 @@ import (
 var uvxOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress",
 		"--native-tls", "--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python",
-		"--no-managed-python", "--no-python-downloads", "--compile-bytecode", "--no-build", "--no-sources"},
+		"--no-managed-python", "--no-python-downloads", "--compile-bytecode", "--no-build", "--no-sources",
+		"--no-binary", "--reinstall", "--system-certs", "--lfs"},
 	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir",
 		"--prerelease", "--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package",
-		"--link-mode", "--allow-insecure-host"},
+		"--link-mode", "--allow-insecure-host", "--fork-strategy", "--reinstall-package", "--no-build-package",
+		"--no-binary-package", "--no-sources-package", "--prerelease-package", "--exclude-newer-package"},
 }
 
 var uvRunOptions = grammar{
@@ -59,12 +62,12 @@ func untaken(options []option) (out []string) {
 // uvOptions stand between uv and its command.
 var uvOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress",
-		"--native-tls", "--no-config", "--no-python-downloads"},
-	values: []string{"--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
+		"--native-tls", "--system-certs", "--no-config", "--no-python-downloads"},
+	values: []string{"--directory", "--project", "--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
 }
 
 func readUV(name string, words []word) Target {
-	_, rest, unknown := uvOptions.readOptions(words)
+	options, rest, unknown := uvOptions.readOptions(words)
 	switch {
 	case unknown != "":
 		return opaqueTarget(name, unknownOption(name, unknown), words)
@@ -73,7 +76,11 @@ func readUV(name string, words []word) Target {
 	case len(rest) > 0 && rest[0].text == "x":
 		return readUVX("uv tool run", rest[1:])
 	case len(rest) > 0 && rest[0].text == "run":
-		return readUVRun(rest[1:])
+		t := readUVRun(rest[1:])
+		for _, w := range valuesOf(options, "--project", "--directory") {
+			t.Dir = cmp.Or(t.Dir, w.text)
+		}
+		return t
 	}
 	return opaqueTarget(name, "uv runs servers by 'uv tool run' and 'uv run' only", words)
 }
@@ -81,7 +88,7 @@ func readUV(name string, words []word) Target {
 // readUVX reads what follows uvx: options, the package, its arguments.
 func readUVX(name string, words []word) Target {
 	options, rest, unknown := uvxOptions.readOptions(words)
-	t := Target{Launcher: name, Untaken: untaken(options)}
+	t := Target{Launcher: name, Untaken: untaken(options), Fetches: true}
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
@@ -89,7 +96,7 @@ func readUVX(name string, words []word) Target {
 	from := valuesOf(options, "--from")
 	switch {
 	case len(rest) == 0:
-		t.Opaque = name + " without a package"
+		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	case len(from) > 1:
 		t.Opaque = name + " with --from twice"
@@ -114,6 +121,7 @@ func (t Target) withRequirements(args, with []word) Target {
 	for _, p := range t.Packages {
 		if p.Ecosystem == "" {
 			t.Opaque = "not a requirement that names a package: " + quote(p.Text)
+			t.Fetches = !isLocal(p.Text)
 		}
 	}
 	return t
@@ -145,7 +153,7 @@ func readPipx(name string, words []word) Target {
 	}
 	name = "pipx run"
 	options, rest, unknown := pipxOptions.readOptions(words[1:])
-	t := Target{Launcher: name, Untaken: untaken(options)}
+	t := Target{Launcher: name, Untaken: untaken(options), Fetches: true}
 	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":
@@ -155,7 +163,7 @@ func readPipx(name string, words []word) Target {
 		t.Opaque = name + " is told to look elsewhere than in the package index"
 		return t
 	case len(rest) == 0:
-		t.Opaque = name + " without a package"
+		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	case len(spec) > 1:
 		t.Opaque = name + " with --spec twice"
@@ -163,6 +171,8 @@ func readPipx(name string, words []word) Target {
 	case len(spec) == 1:
 		t.Packages = []Package{requirementPackage(spec[0])}
 		t.Bin = rest[0].text
+	case webURL().MatchString(rest[0].text):
+		t.Packages = []Package{{Text: rest[0].text, Ecosystem: HTTPS, Name: rest[0].text, Pin: Unpinned, at: rest[0].at}}
 	case strings.HasSuffix(rest[0].text, ".py") || strings.Contains(rest[0].text, "/"):
 		t.File = rest[0].text
 	default:
@@ -175,13 +185,13 @@ func readPipx(name string, words []word) Target {
 // project's own uv.lock pins, and packages that are added to it, which it does not.
 func readUVRun(words []word) Target {
 	options, rest, unknown := uvRunOptions.readOptions(words)
-	t := Target{Launcher: "uv run"}
+	t := Target{Launcher: "uv run", Fetches: true}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(t.Launcher, unknown)
 		return t
 	case len(rest) == 0:
-		t.Opaque = "uv run without a command"
+		t.Opaque, t.Fetches = "uv run without a command", false
 		return t
 	}
 	for _, w := range valuesOf(options, "--project", "--directory") {
@@ -199,7 +209,7 @@ func readUVRun(words []word) Target {
 		t.Opaque = "uv run reads a program from standard input"
 		return t
 	default:
-		t.Bin = first
+		t.Bin, t.Fetches = first, false
 		if i, ok := interpreterOf(commandName(first)); ok {
 			inner := i.read(commandName(first), rest[1:])
 			t.File, t.Module, t.Opaque = inner.File, inner.Module, inner.Opaque
@@ -220,7 +230,7 @@ func requirementPackage(w word) Package {
 		return gitPackage(p, "@")
 	}
 	m := requirementRE().FindStringSubmatch(w.text)
-	if m == nil {
+	if m == nil || strings.HasPrefix(m[3], ":") { // a URL
 		return p
 	}
 	name, extras, spec := m[1], m[2], m[3]

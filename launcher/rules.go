@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
@@ -114,10 +116,20 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	switch {
 	case t.Opaque != "" && t.Shell:
 		add(RuleShell, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
-			t.Opaque, "")
+			t.Opaque, splitCommand(d.Command, d.Args))
+	case t.Fetches:
+		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
+			redact(t.Opaque)+"; what it fetches may change", "")
 	case t.Opaque != "":
 		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
 			redact(t.Opaque), "")
+	case t.Module != "" && len(t.Packages) == 0:
+		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
+			t.Launcher+" takes the module "+quote(t.Module)+" from whatever is installed where it runs", "")
+	}
+	if isPlainHTTP(t.Reaches()) {
+		add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
+			`"https://" in place of "http://"`)
 	}
 	if line := t.InnerLine(); line != nil {
 		reason, command, args := DescribeInner(line)
@@ -163,6 +175,32 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	}
 	return t, out
 }
+
+// splitCommand returns the members of an entry whose command is a whole line; "" if a shell would do more with it than
+// start a program.
+func splitCommand(line string, args []string) string {
+	if _, whole := wholeLine(line); !whole {
+		return ""
+	}
+	words, ok := splitSimpleCommand(word{text: line})
+	if !ok {
+		return ""
+	}
+	all := slices.Concat(texts(words), args)
+	return withoutSecret(`"command": ` + encode(all[0]) + `, "args": ` + encode(all[1:]))
+}
+
+// Reaches returns the URL that a package is told to reach, as its first argument: it passes on what that answers. It is
+// "" if there is none.
+func (t Target) Reaches() string {
+	if len(t.Packages) > 0 && len(t.Args) > 0 && webURL().MatchString(t.Args[0]) {
+		return t.Args[0]
+	}
+	return ""
+}
+
+// webURL is the beginning of a URL of http or https.
+var webURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?://`) })
 
 // HashedAlone returns the launcher or interpreter whose hash is all that a hash of the command is,
 // and what it runs; "" if the command itself is what runs.

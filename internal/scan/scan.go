@@ -84,7 +84,7 @@ type Server struct {
 	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
 	Findings    []policy.Finding `json:"findings"`
 
-	opaque bool // what its command line runs cannot be told
+	fixed bool // its command line names packages alone, each of one version or content, and no place that they reach
 }
 
 // CommandLine returns the command line of the server, or its URL.
@@ -123,7 +123,7 @@ func stateOf(s Server, verifies, allowed bool) State {
 		return StateUnapproved
 	case verifies:
 		return StateVerified
-	case !s.opaque && len(s.Packages) > 0 && !slices.ContainsFunc(s.Packages, func(p Package) bool { return !p.Pinned }):
+	case s.fixed:
 		return StatePinned
 	}
 	return StateOpen
@@ -351,7 +351,8 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
 	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
-	out.User, out.System, out.opaque = f.User, f.System, target.Opaque != ""
+	out.User, out.System = f.User, f.System
+	out.fixed = target.Opaque == "" && target.Pinned() && target.Reaches() == ""
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {
