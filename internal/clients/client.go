@@ -14,7 +14,13 @@ type client struct {
 	id   string // as --client takes it: "claude-code"
 	name string // for messages
 
-	servers  []location    // of the files that name servers
+	page    string // of the documentation, which says where the client keeps servers; "" for none that was found
+	version string // of the program in which they were seen; "" if pages and public code alone say so
+	read    string // the day on which that was looked up, "2026-11-29"
+
+	servers   []location // of the files that name servers
+	variables []variable // that name the places of the user's files
+
 	commands []location    // of a project's files with command lines that the client runs itself: see commandsAt
 	programs []program     // files of a project that the client runs when it starts
 	install  *installation // how a server is added to a project; nil: nothing is installed for the client
@@ -57,13 +63,35 @@ func scripts(paths ...string) (out []program) {
 }
 
 // vscode are the editors that keep settings as VS Code does.
-var vscode = []string{"Code", "Code - Insiders", "VSCodium"}
+var vscode = []string{"Code", "Code - Insiders", "VSCodium", "Code - OSS"}
 
 // inVSCode locates a file in the user's directory of each editor in vscode.
 func inVSCode(path, shape string) []location {
 	var out []location
 	for _, editor := range vscode {
 		out = append(out, location{base: config, path: editor + "/User/" + path, shape: shape})
+	}
+	return out
+}
+
+// inEditors locates a file in the user's directory of each editor that runs extensions of VS Code, here or on a machine
+// that it is connected to.
+func inEditors(path, shape string) []location {
+	out := inVSCode(path, shape)
+	for _, editor := range []string{"Cursor", "Windsurf"} {
+		out = append(out, location{base: config, path: editor + "/User/" + path, shape: shape})
+	}
+	for _, remote := range []string{".vscode-server", ".cursor-server"} {
+		out = append(out, location{base: home, path: remote + "/data/User/" + path, shape: shape})
+	}
+	return out
+}
+
+// inOpencode locates the two spellings of the file that opencode has in a directory, with the two forms of its servers.
+func inOpencode(b base, dir string) (out []location) {
+	for _, name := range []string{"opencode.json", "opencode.jsonc"} {
+		out = append(out, location{base: b, path: dir + name, shape: "mcp"},
+			location{base: b, path: dir + name, shape: "mcp/servers"})
 	}
 	return out
 }
@@ -101,6 +129,23 @@ func gooseRecipes() []location {
 	}
 	add("*.yaml", other)
 	add("*.yml", other)
+	return out
+}
+
+// variable is a variable of the environment whose value stands for the beginning of paths of a client.
+type variable struct {
+	name   string
+	stands string // the beginning, to a slash or the end; "" for the whole path below the base directory
+	below  string // what follows the value in the place of that
+}
+
+// inInstalled locates files in the directories of what the client's user installed into the client, a plugin or an
+// extension.
+func inInstalled(dir string, files ...location) (out []location) {
+	for _, l := range files {
+		l.path, l.installed = dir+"/"+l.path, dir
+		out = append(out, l)
+	}
 	return out
 }
 

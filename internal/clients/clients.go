@@ -51,7 +51,7 @@ func Find(m Machine, ids ...string) ([]File, error) {
 			if l.runs && !m.Commands {
 				continue
 			}
-			names, err := m.expand(l)
+			names, err := m.expand(c, l)
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +67,9 @@ func Find(m Machine, ids ...string) ([]File, error) {
 				}
 				if l.base == project {
 					f.Root, f.limit = m.Project, MaxShared
+				}
+				if l.installed != "" && l.base != project && !f.readInstalled(l, m.Home) {
+					continue
 				}
 				found = mergeFile(found, f)
 			}

@@ -12,7 +12,30 @@ type entry struct {
 	scope, name string
 	at          int // offset of the name, or of the value in a list
 	value       *syntax.Node
-	item        bool // it is an item of a list, in which each server has a member for its name
+	shape       string // the path of keys that led to it
+	item        bool   // it is an item of a list, in which each server has a member for its name
+}
+
+// entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers" of
+// {"mcp": {"servers": ...}}, is none.
+func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
+	holders := map[*syntax.Node]bool{}
+	for _, shape := range f.shapes {
+		if shape == wholeFile {
+			continue
+		}
+		for _, p := range lookup(root, shape, fold) {
+			holders[p.node] = shape != oneServer && p.node.Kind >= syntax.List && !looksServer(p.node)
+		}
+	}
+	for _, shape := range f.shapes {
+		for _, e := range findEntries(root, shape, fold) {
+			if !holders[e.value] {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
 }
 
 // findEntries finds servers by a path of keys, as lookup does. The path leads to an object of servers by
@@ -21,6 +44,17 @@ type entry struct {
 func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 	var out []entry
 	for _, p := range lookup(root, shape, fold) {
+		if shape == oneServer {
+			e := entry{at: p.node.Start, value: p.node, shape: shape, name: "server"}
+			if name := root.Get("name"); name != nil && name.Text != "" {
+				e.name = name.Text
+			}
+			out = append(out, e)
+			continue
+		}
+		if strings.Contains(shape, "/") && looksServer(p.node) {
+			continue // a server, which happens to have that name
+		}
 		for _, m := range p.node.Members {
 			out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value})
 		}
@@ -44,6 +78,9 @@ func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.node.Start,
 				value: p.node})
 		}
+	}
+	for i := range out {
+		out[i].shape = shape
 	}
 	return out
 }

@@ -16,12 +16,17 @@ type File struct {
 	Path   string
 	User   bool   // it is the user's or the machine's, for every project
 	System bool   // it is the machine's, which its administrator manages
-	Root   string // the directory of the project that it belongs to, "" if its name does not tell
+	Root   string // the directory of the project, plugin or extension that it belongs to, "" if its name does not tell
+
+	// Installed says that it is a part of something that the user installed into the client, a plugin or an extension,
+	// whose next version writes it anew.
+	Installed bool
 
 	format        syntax.Format
 	shapes        []string // paths of keys to its servers
 	commandShapes []string // paths of keys to its command lines
 	limit         int64    // of its bytes; MaxFile if 0
+	off           bool     // the client starts nothing of it
 }
 
 // Read returns the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
@@ -29,7 +34,7 @@ func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxF
 
 // newFile returns the file called name, which the client reads as l says.
 func (l location) newFile(client, name string) File {
-	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system, format: syntax.FormatOf(name)}
+	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system || l.base == programs, format: syntax.FormatOf(name)}
 	f.addShape(l)
 	return f
 }

@@ -24,28 +24,26 @@ func Inspect(f File, data []byte) ([]Server, error) {
 	}
 	var out []Server
 	at, readers := map[*syntax.Node]int{}, f.readers()
-	for _, shape := range f.shapes {
-		for _, e := range findEntries(root, shape, true) {
-			if f.isReference(e) {
-				continue
-			}
-			i, again := at[e.value]
-			if again && out[i].Problem == "" {
-				continue
-			}
-			s, ok := e.inspect(f)
-			if !ok && !f.holdsOnly(shape) {
-				continue // the key often means something else than servers
-			}
-			s.AutoApprove = e.findAutoApproving(readers)
-			if again {
-				out[i] = s
-				continue
-			}
-			at[e.value] = len(out)
-			if out = append(out, s); len(out) > maxServers {
-				return nil, fmt.Errorf("has more than %d servers", maxServers)
-			}
+	for _, e := range f.entries(root, true) {
+		if f.isReference(e) {
+			continue
+		}
+		i, again := at[e.value]
+		if again && out[i].Problem == "" {
+			continue
+		}
+		s, ok := e.inspect(f)
+		if !ok && !f.holdsOnly(e.shape) {
+			continue // the key often means something else than servers
+		}
+		s.AutoApprove = e.findAutoApproving(readers)
+		if again {
+			out[i] = s
+			continue
+		}
+		at[e.value] = len(out)
+		if out = append(out, s); len(out) > maxServers {
+			return nil, fmt.Errorf("has more than %d servers", maxServers)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
@@ -82,6 +80,7 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 	}
 	s, ok = e.readServer(f)
 	s.Secrets = e.findSecrets()
+	defer func() { s.Disabled = s.Disabled || f.off }()
 	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
 	case !ok && e.isPartOf(clientOf(f.Client)):

@@ -10,11 +10,15 @@ import (
 type base int
 
 const (
-	home    base = iota // the user's home directory
-	xdg                 // $XDG_CONFIG_HOME, else ~/.config, on every system
-	config              // Linux: as xdg; macOS: ~/Library/Application Support; Windows: %APPDATA%
-	project             // the project's directory
-	system              // the root directory; on Windows %PROGRAMDATA%
+	home     base = iota // the user's home directory
+	xdg                  // $XDG_CONFIG_HOME, else ~/.config, on every system
+	config               // Linux: as xdg; macOS: ~/Library/Application Support; Windows: %APPDATA%
+	local                // Linux and macOS: as xdg; Windows: %LOCALAPPDATA%
+	data                 // $XDG_DATA_HOME, else ~/.local/share; Windows: %LOCALAPPDATA%
+	project              // the project's directory
+	named                // a variable: the first element of the path is its name, and its value stands for that
+	programs             // %ProgramFiles% of Windows, which its administrator manages as well
+	system               // the root directory; on Windows %PROGRAMDATA%
 )
 
 // location is where a client looks for a file, on the systems named ("" for all).
@@ -23,7 +27,9 @@ type location struct {
 	base  base
 	path  string // with slashes; elements may be patterns, and one of them anyDirs
 	shape string // the path of keys to the servers: see findEntries
-	env   string // a variable that names the file's directory instead
+
+	installed string                                   // the beginning of path that is the directory of a plugin or an extension
+	starts    func(dir, home string) (listed, on bool) // whether the client starts what is in that directory; nil: it does
 
 	runs  bool                  // the shape leads to command lines that the client runs itself
 	marks func() *regexp.Regexp // tells a file of the client from files of other programs with the same name

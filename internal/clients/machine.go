@@ -16,15 +16,15 @@ type Machine struct {
 	Commands bool // also find files of the project with command lines that a client runs itself
 }
 
-// expand returns the paths of a location's files on m. Of a pattern it returns the files that exist. It
+// expand returns the paths of the files of a location of c on m. Of a pattern it returns the files that exist. It
 // fails if there are more than maxDeep directories to look in.
-func (m Machine) expand(l location) (found []string, err error) {
+func (m Machine) expand(c client, l location) (found []string, err error) {
 	if l.os != "" && l.os != m.OS {
 		return nil, nil
 	}
 	dir, name := m.baseDir(l.base), filepath.FromSlash(l.path)
-	if l.env != "" && m.getenv(l.env) != "" {
-		dir, name = m.getenv(l.env), filepath.Base(name)
+	if moved, below, ok := m.moved(c, l); ok {
+		dir, name = moved, filepath.FromSlash(below)
 	}
 	if dir == "" {
 		return nil, nil
@@ -50,6 +50,25 @@ func (m Machine) expand(l location) (found []string, err error) {
 	return found, nil
 }
 
+// moved returns the directory that a variable of c names for a location, and the path below it.
+func (m Machine) moved(c client, l location) (dir, below string, ok bool) {
+	switch l.base {
+	case project:
+		return "", "", false
+	case named:
+		name, below, _ := strings.Cut(l.path, "/")
+		return m.getenv(name), below, m.getenv(name) != ""
+	}
+	for _, v := range c.variables {
+		rest, begins := strings.CutPrefix(l.path, v.stands)
+		whole := v.stands == "" || strings.HasSuffix(v.stands, "/") || rest == ""
+		if value := m.getenv(v.name); value != "" && begins && whole {
+			return value, v.below + rest, true
+		}
+	}
+	return "", "", false
+}
+
 // baseDir returns the directory that b stands for on m, "" if it has none.
 func (m Machine) baseDir(b base) string {
 	switch b {
@@ -57,11 +76,24 @@ func (m Machine) baseDir(b base) string {
 		return m.Home
 	case project:
 		return m.Project
+	case named:
+		return ""
+	case programs:
+		return m.getenv("ProgramFiles")
 	case system:
 		if m.OS == "windows" {
 			return m.getenv("PROGRAMDATA")
 		}
 		return string(filepath.Separator)
+	case data:
+		if m.OS != "windows" {
+			return cmp.Or(m.getenv("XDG_DATA_HOME"), m.inHome(".local", "share"))
+		}
+		return cmp.Or(m.getenv("XDG_DATA_HOME"), m.getenv("LOCALAPPDATA"), m.inHome("AppData", "Local"))
+	case local:
+		if m.OS == "windows" {
+			return cmp.Or(m.getenv("LOCALAPPDATA"), m.inHome("AppData", "Local"))
+		}
 	case config:
 		switch m.OS {
 		case "darwin":

@@ -17,7 +17,7 @@ func NamedFile(f File, s Server) (named File, ok bool) {
 	if f.Root == "" || s.reference == "" || filepath.IsAbs(s.reference) {
 		return File{}, false
 	}
-	to := File{Client: f.Client, Root: f.Root, limit: MaxShared}
+	to := File{Client: f.Client, Root: f.Root, User: f.User, Installed: f.Installed, off: f.off, limit: MaxShared}
 	switch strings.ToLower(filepath.Base(f.Path)) {
 	case "config.toml":
 		to.Path = filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(s.reference))

@@ -94,12 +94,9 @@ func findRemote(data []byte, c Change) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	f := FileAt(c.File)
-	for _, shape := range f.shapes {
-		for _, e := range findEntries(root, shape, false) {
-			if e.name == c.Name && e.scope == c.Scope && e.isTable() {
-				return e, nil
-			}
+	for _, e := range FileAt(c.File).entries(root, false) {
+		if e.name == c.Name && e.scope == c.Scope && e.isTable() {
+			return e, nil
 		}
 	}
 	return entry{}, fmt.Errorf("%+q %w", c.Name, ErrGone)
@@ -181,11 +178,9 @@ func sameBesides(a, b []byte, c Change) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		for _, shape := range FileAt(c.File).shapes {
-			for _, e := range findEntries(root, shape, false) {
-				if e.name == c.Name && e.scope == c.Scope {
-					*e.value = syntax.Node{}
-				}
+		for _, e := range FileAt(c.File).entries(root, false) {
+			if e.name == c.Name && e.scope == c.Scope {
+				*e.value = syntax.Node{}
 			}
 		}
 		roots = append(roots, root)

@@ -89,7 +89,7 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 			s.Headers = append(s.Headers, variableNames(h.Get(key))...)
 		}
 	}
-	s.Disabled = e.isDisabled()
+	s.Disabled = e.isDisabled() || f.off
 	for _, key := range []string{"checksum", "verify"} {
 		v := e.value.Get(key)
 		if v == nil || v.Kind != syntax.Object {
@@ -183,19 +183,17 @@ func Parse(f File, data []byte) ([]Server, error) {
 		return nil, err
 	}
 	var out []Server
-	for _, shape := range f.shapes {
-		for _, e := range findEntries(root, shape, false) {
-			if f.isReference(e) || !e.isTable() ||
-				slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
-				continue
-			}
-			s, ok := e.readServer(f)
-			if !ok {
-				continue
-			}
-			s.Line, s.Column = syntax.Position(data, e.at)
-			out = append(out, s)
+	for _, e := range f.entries(root, false) {
+		if f.isReference(e) || !e.isTable() ||
+			slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
+			continue
 		}
+		s, ok := e.readServer(f)
+		if !ok {
+			continue
+		}
+		s.Line, s.Column = syntax.Position(data, e.at)
+		out = append(out, s)
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
 	return out, nil

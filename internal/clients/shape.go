@@ -11,6 +11,7 @@ const (
 	usualKey  = "mcpServers"
 	inPlugins = "plugins/*/mcpServers" // of each plugin in a list of plugins
 	wholeFile = "."                    // the file itself is the object of servers
+	oneServer = "server/mcp_config"    // leads to one server, in the manifest of a bundle
 )
 
 // roleKey is the key of Codex's configuration under which the file of an agent's role is named.

@@ -44,7 +44,9 @@ func (c ClientFiles) refuseHome(dir string) error {
 	return evidence.Errorf(evidence.Refused, dir, hint, errors.New("is your home directory, which is no project"))
 }
 
-// find returns the selected files that exist. Only the user's own files are for the project of the user's own clients.
+// find returns the selected files that exist. Only the user's own files are for the project of the user's own clients;
+// those of an administrator, and of plugins and extensions, which their next version replaces, are left to who wrote
+// them, unless one is named.
 func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 	var found []clients.File
 	if c.Config != "" {
@@ -68,7 +70,8 @@ func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 		}
 	}
 	return slices.DeleteFunc(found, func(f clients.File) bool {
-		return filepath.Base(f.Path) == project.ConfigFile || slices.Contains(c.Skip, f.Path)
+		return filepath.Base(f.Path) == project.ConfigFile || slices.Contains(c.Skip, f.Path) ||
+			c.Config == "" && (f.Installed || f.System)
 	}), nil
 }
 

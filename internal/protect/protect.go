@@ -194,6 +194,9 @@ func (r *Result) add(s scan.Server, place string) error {
 		out.Outcome, out.Reason = Left, "is switched off in its client"
 	case s.System:
 		out.Outcome, out.Reason = Left, "its file is the machine's, which its administrator manages"
+	case s.Installed:
+		out.Outcome, out.Reason = Left, "is part of a plugin or an extension of its client, whose next version writes it anew"
+		out.Hint = "switch it off there, add the server to the client itself, and run 'hallmark protect' again"
 	case s.State == scan.StateUnapproved && s.Runs.Project == place:
 		out.Err = evidence.Errorf(evidence.Refused, s.Name,
 			"'hallmark review "+host.QuoteArguments([]string{s.Runs.Name, "--project", place})+"'",

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -119,6 +121,43 @@ func scannedDirs(o Options) []string {
 		st, err := os.Stat(name)
 		return err != nil || !st.IsDir()
 	})
+}
+
+// sameFile returns the elements of files that are f, as several clients may read it.
+func sameFile(files []clients.File, f clients.File) (out []clients.File) {
+	for _, o := range files {
+		if o.Path == f.Path {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// elsewhereEvidence returns evidence of what looks like servers in data, the bytes of a file that its clients are not
+// known to read servers from. It is a warning, because no client that is known starts them.
+func elsewhereEvidence(files []clients.File, data []byte, shown string) (report evidence.Report) {
+	who := "a client"
+	if files[0].Client != "" {
+		who = clients.Title(files[0].Client)
+	}
+	for _, found := range clients.FindElsewhere(files, data) {
+		why := "has servers"
+		if found.Key != "" {
+			why += " under " + runline.Quote(launcher.Redact([]string{found.Key})[0])
+		}
+		why += ", where " + who + " is not known to look"
+		if keys := clients.Keys(files); len(keys) > 0 {
+			for i := range keys {
+				keys[i] = runline.Quote(keys[i])
+			}
+			why += "; it reads " + strings.Join(keys, ", ")
+		}
+		e := unreadableEvidence(shown, errors.New(why))
+		e.Scheme, e.Cause = evidence.Launch, evidence.Unsupported
+		e.Place.Line, e.Place.Column = found.Line, found.Column
+		report = append(report, e)
+	}
+	return report
 }
 
 // unreadableEvidence returns evidence of a file that could not be read.

@@ -11,11 +11,15 @@ import (
 )
 
 // namedFile returns the file that an entry of a plugin's manifest names instead of a server, so that
-// the scan reads it as the client does. The file must lie in the scanned checkout; any other such
-// entry is refused as one that is not followed.
+// the scan reads it as the client does. The file must lie in the scanned checkout, or in the installed plugin; any
+// other such entry is refused as one that is not followed.
 func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool) {
 	to, ok := clients.NamedFile(f, s)
-	if !ok || sc.root == "" {
+	root := sc.root
+	if f.Installed {
+		root, _ = filepath.EvalSymlinks(f.Root) // without it no file names another
+	}
+	if !ok || root == "" {
 		return clients.File{}, false
 	}
 	abs, err := filepath.Abs(to.Path)
@@ -26,7 +30,7 @@ func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool)
 	if err != nil {
 		return clients.File{}, false // nothing is there
 	}
-	rel, err := filepath.Rel(sc.root, real)
+	rel, err := filepath.Rel(root, real)
 	return to, err == nil && filepath.IsLocal(rel)
 }
 

@@ -80,6 +80,7 @@ type Server struct {
 	Withheld    *Withheld        `json:"withheld,omitempty"`     // what of that its client is not shown
 	User        bool             `json:"user,omitempty"`         // the file is the user's or the machine's, for every project
 	System      bool             `json:"system,omitempty"`       // the file is the machine's, which its administrator manages
+	Installed   bool             `json:"installed,omitempty"`    // the file is part of a plugin or an extension of its client
 	Roots       []string         `json:"roots,omitempty"`        // of hallmark hashfile
 	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
 	Findings    []policy.Finding `json:"findings"`
@@ -210,6 +211,9 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 				report = append(report, unreadableEvidence(shown, err))
 			}
 			continue
+		}
+		if !again {
+			report = append(report, elsewhereEvidence(sameFile(files, f), data, shown)...)
 		}
 		for _, c := range commands {
 			report = append(report, commandEvidence(c, shown))
@@ -351,7 +355,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
 	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
-	out.User, out.System = f.User, f.System
+	out.User, out.System, out.Installed = f.User, f.System, f.Installed
 	out.fixed = target.Opaque == "" && target.Pinned() && target.Reaches() == ""
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
