@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/clients.md")
+var update = flag.Bool("write", false, "write docs/clients.md")
 
-// TestDocument: docs/clients.md is what the table says. go test ./internal/clients -run TestDocument -update writes it.
+// TestDocument: docs/clients.md is what the table says. go test ./internal/clients -run TestDocument -write writes it.
 func TestDocument(t *testing.T) {
 	const name = "../../docs/clients.md"
 	want := []byte(describeTable())
@@ -23,7 +23,7 @@ func TestDocument(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("docs/clients.md is not what the table says, %v; run this test with -update", err)
+		t.Errorf("docs/clients.md is not what the table says, %v; run this test with -write", err)
 	}
 }
 

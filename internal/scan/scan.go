@@ -51,6 +51,7 @@ type Options struct {
 type Result struct {
 	Files   []string         `json:"files"`
 	Servers []Server         `json:"servers"`
+	Looked  *time.Time       `json:"looked,omitempty"` // when this machine looked before, set by FindNews
 	Verdict policy.Verdict   `json:"-"`
 	Rules   []policy.Finding `json:"-"` // those of Verdict that break a rule
 }
@@ -76,6 +77,7 @@ type Server struct {
 	Guarded     bool             `json:"guarded,omitempty"`
 	Cover       Cover            `json:"cover,omitempty"`
 	State       State            `json:"state,omitempty"`        // absent for what starts nothing
+	News        News             `json:"news,omitempty"`         // set by [Result.FindNews]
 	Runs        *Runs            `json:"runs,omitempty"`         // what hallmark run starts for it
 	Withheld    *Withheld        `json:"withheld,omitempty"`     // what of that its client is not shown
 	User        bool             `json:"user,omitempty"`         // the file is the user's or the machine's, for every project

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -23,16 +26,27 @@ import (
 
 func scanCommand(a *app.App) *cobra.Command {
 	var o scan.Options
+	var details bool
 	g := &gate{what: "scan", dir: &o.Dir}
 	c := &cobra.Command{
 		Use:     "scan [PATH...]",
-		Short:   "Report what the MCP clients of this machine start unpinned",
+		Short:   "Show what your MCP clients start, and how to pin it",
 		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json\n--project . --sarif",
-		Long: `Read the configuration files of every MCP client that is known, the user's and the
-project's, or the files and projects' directories that are named, and report servers
-that are not pinned, hidden in a shell line, reached by plain http and so on, each with
-the exact spelling to write. Nothing is started, fetched or changed. Exit code 4 if a
-rule refuses.
+		Long: `Read the files of every MCP client that is known, yours and the project's, or the files
+and projects' directories that are named, and say of each server in one word how far it
+is covered, the worst first:
+
+  withheld      changed since you approved it
+  not approved  locked, not approved on this machine
+  open          what runs can change, or cannot be told
+  pinned        one version; its bytes are not verified
+  verified      its client compares a hash of it
+  guarded       verified by Hallmark at every start
+  off           its client does not start it
+
+With -v each has its file, every finding, and the exact spelling to write. Nothing is
+started or fetched, and no file of a client is changed. Of your own files it remembers
+what it saw: what is new since then is said. Exit code 4 if a rule refuses.
 
 An entry is guarded only if it starts this machine's own program, as it is, for a server
 that is locked as its project declares it and approved on this machine.
@@ -60,6 +74,7 @@ hallmark.toml opts out of, that of a project below this one too.`,
 			if err != nil {
 				return err
 			}
+			findNews(c.Context(), a, h, o, found)
 			unwritten := g.summarize(a, found.Verdict, nil)
 			err = errors.Join(found.Verdict.Err(), unwritten)
 			switch {
@@ -73,17 +88,29 @@ hallmark.toml opts out of, that of a project below this one too.`,
 			case unwritten != nil:
 				return err
 			}
-			return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
+			if details {
+				return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
+			}
+			showScanned(a.Stdout, found)
+			return scanError(a, found, err)
 		}),
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
+	c.Flags().BoolVarP(&details, "verbose", "v", false, "show files, every finding, and what to write")
 	c.Flags().BoolVar(&o.Strict, "strict", false,
 		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve; and skills, agents and commands that no lock covers")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	g.flags(c, "print servers and findings as one JSON document", "print the findings as SARIF 2.1.0")
 	return c
+}
+
+// findNews finds what is new in the files of the user's clients, and remembers it. That it cannot is only a warning.
+func findNews(ctx context.Context, a *app.App, h *host.Host, o scan.Options, found *scan.Result) {
+	if err := found.FindNews(ctx, h, o); err != nil {
+		fmt.Fprintf(a.Stderr, "%s: warning: what is new is not known: %s\n", a.Name, firstLine(err.Error()))
+	}
 }
 
 // setScanned sets what is scanned: paths, or with --project the directory that is its value or
@@ -143,23 +170,28 @@ func showScan(w io.Writer, found *scan.Result) error {
 			showOwn(&b, found.Servers, file)
 		}
 		if s.Starts != clients.StartsClient {
-			showServer(&b, s)
+			showServer(&b, s, found.Looked)
 		}
 	}
-	if len(found.Files) == 0 {
-		b.WriteString("no configuration of an MCP client was found\n")
-	} else if b.Len() == 0 {
-		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool {
-			return !clients.HoldsOnlyServers(name)
-		})
-		if len(lacking) > 0 {
-			fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(lacking, ", ")))
-		} else {
-			fmt.Fprintf(&b, "no server in %s of clients\n", evidence.Count(len(found.Files), "file"))
-		}
+	if b.Len() == 0 {
+		b.WriteString(describeNothing(found))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// describeNothing says that no server was found, and where.
+func describeNothing(found *scan.Result) string {
+	if len(found.Files) == 0 {
+		return "no configuration of an MCP client was found\n"
+	}
+	lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool {
+		return !clients.HoldsOnlyServers(name)
+	})
+	if len(lacking) > 0 {
+		return "no command or URL of a server in " + surface.Escape(strings.Join(lacking, ", ")) + "\n"
+	}
+	return "no server in " + evidence.Count(len(found.Files), "file") + " of clients\n"
 }
 
 // showFiles prints the findings about files and projects, and about command lines that are no server.
@@ -205,8 +237,8 @@ func showOwn(b *strings.Builder, servers []scan.Server, file string) {
 	}
 }
 
-// showServer prints one server, how far it is covered, and its findings.
-func showServer(b *strings.Builder, s scan.Server) {
+// showServer prints one server, how far it is covered, and its findings. looked is when this machine looked before.
+func showServer(b *strings.Builder, s scan.Server, looked *time.Time) {
 	name := s.Name
 	if s.Scope != "" {
 		name = s.Scope + ": " + name
@@ -220,6 +252,12 @@ func showServer(b *strings.Builder, s scan.Server) {
 	}
 	fmt.Fprintf(b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
 	showCover(b, s)
+	switch {
+	case s.News == scan.NewEntry && looked != nil:
+		fmt.Fprintf(b, "    new      it was not there on %s\n", looked.Local().Format("2006-01-02 15:04"))
+	case s.News == scan.ChangedEntry && looked != nil:
+		fmt.Fprintf(b, "    changed  it started something else on %s\n", looked.Local().Format("2006-01-02 15:04"))
+	}
 	if s.Disabled {
 		b.WriteString("    disabled\n")
 	}

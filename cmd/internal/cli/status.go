@@ -63,6 +63,7 @@ directory, one line each. What needs you comes first:
 			if err != nil {
 				return err
 			}
+			findNews(c.Context(), a, h, o, found)
 			servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
 				return s.Starts != clients.StartsServer || s.Client == "hallmark"
 			})
@@ -146,7 +147,11 @@ func showStatus(w io.Writer, servers []scan.Server) {
 	}
 	var t table
 	for _, s := range servers {
-		t.add(statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client), surface.Escape(statusText(s)))
+		text := statusText(s)
+		if s.News != "" {
+			text = string(s.News) + ": " + text
+		}
+		t.add(statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client), surface.Escape(text))
 	}
 	t.writeTo(w)
 }

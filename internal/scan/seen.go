@@ -1,0 +1,133 @@
+package scan
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+)
+
+// News says how an entry of the user's own files differs from what this machine saw when it looked last.
+type News string
+
+// The values of News. An entry that was there, as it is, has none.
+const (
+	NewEntry     News = "new"
+	ChangedEntry News = "changed" // it starts something else
+)
+
+// maxSeen bounds the file of what was seen, in bytes, and maxSeenEntries the entries in it.
+const (
+	maxSeen        = 16 << 20
+	maxSeenEntries = 50_000
+)
+
+// seenServers is the file of what this machine saw of the user's own clients, when it looked last. Nothing relies on it:
+// without it nothing is news.
+type seenServers struct {
+	Version int       `json:"seen_version"` // 1
+	Looked  time.Time `json:"looked"`
+	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, file, scope and name. That of an
+	// entry that Hallmark guards is empty, because it is the entry before that returns when it is given back.
+	Entries map[string]string `json:"entries"`
+}
+
+// FindNews sets News of the servers of the user's own files in r, which a scan with o found, and what is seen now is
+// remembered. It does nothing for a scan of a project or of files that were named.
+func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
+	if o.Project || len(o.Paths) > 0 || o.Home == "" {
+		return nil
+	}
+	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
+		return err
+	}
+	unlock, err := durable.Lock(ctx, filepath.Join(h.Places.State, "seen.lock"), "what was seen")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := filepath.Join(h.Places.State, "seen.json")
+	before, err := readSeen(name)
+	if err != nil {
+		return err
+	}
+	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
+	if len(o.Clients) > 0 {
+		for key, starts := range before.Entries { // those of other clients are not looked at
+			now.Entries[key] = starts
+		}
+	}
+	if !before.Looked.IsZero() {
+		r.Looked = &before.Looked
+	}
+	for i := range r.Servers {
+		s := &r.Servers[i]
+		if !s.User || s.Starts != clients.StartsServer {
+			continue
+		}
+		file := s.File
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(o.Dir, file)
+		}
+		if abs, err := filepath.Abs(file); err == nil {
+			file = abs
+		}
+		key := digestOf(s.Client, file, s.Scope, s.Name)
+		starts := digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments)...)
+		was, known := before.Entries[key]
+		switch {
+		case s.State == StateGuarded || s.State == StateEditor:
+			starts = was
+		case before.Looked.IsZero():
+		case !known:
+			s.News = NewEntry
+		case was != "" && was != starts:
+			s.News = ChangedEntry
+		}
+		now.Entries[key] = starts
+	}
+	if len(now.Entries) > maxSeenEntries {
+		return fmt.Errorf("there are more than %d servers", maxSeenEntries)
+	}
+	data, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(name, append(data, '\n'), 0o600)
+}
+
+// readSeen reads the file of what was seen. One that is missing, or damaged, holds nothing; one of a later version is an
+// error.
+func readSeen(name string) (seenServers, error) {
+	data, err := host.ReadFile(name, maxSeen)
+	if err != nil {
+		return seenServers{}, err
+	}
+	var s seenServers
+	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
+		return seenServers{}, nil
+	}
+	if s.Version != 1 {
+		return s, evidence.Errorf(evidence.Validation, name, "use the version of hallmark that wrote it, or remove it",
+			errors.New("is of a later version"))
+	}
+	return s, nil
+}
+
+// digestOf is a digest of texts.
+func digestOf(texts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
