@@ -1,14 +1,15 @@
 package clients
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // readInstalled sets what follows from f being a part of a plugin or an extension of its client's user, at l. It
 // reports whether the client has that installed.
-func (f *File) readInstalled(l location, home string) bool {
+func (f *File) readInstalled(l location) bool {
 	f.Installed, f.Root = true, f.Path
 	for range strings.Count(l.path, "/") - strings.Count(l.installed, "/") {
 		f.Root = filepath.Dir(f.Root)
@@ -16,31 +17,25 @@ func (f *File) readInstalled(l location, home string) bool {
 	if l.starts == nil {
 		return true
 	}
-	listed, on := l.starts(f.Root, home)
+	listed, on := l.starts(f.Root)
 	f.off = !on
 	return listed
 }
 
 // claudePlugin reports whether a directory of Claude Code's cache is the installed version of a plugin, and whether
 // the user has it switched on. Without a list that can be read each is.
-func claudePlugin(dir, home string) (listed, on bool) {
+func claudePlugin(dir string) (listed, on bool) {
 	plugins := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(dir))))
-	var list struct {
-		Plugins map[string][]struct {
-			InstallPath string `json:"installPath"`
-		} `json:"plugins"`
-	}
-	var settings struct {
-		EnabledPlugins map[string]any `json:"enabledPlugins"`
-	}
-	if !readSettings(filepath.Join(plugins, "installed_plugins.json"), &list) || list.Plugins == nil {
+	list := readSettings(filepath.Join(plugins, "installed_plugins.json")).Get("plugins")
+	if list == nil {
 		return true, true
 	}
-	readSettings(filepath.Join(filepath.Dir(plugins), "settings.json"), &settings)
-	for name, versions := range list.Plugins {
-		for _, v := range versions {
-			if filepath.Clean(v.InstallPath) == filepath.Clean(dir) {
-				return true, settings.EnabledPlugins[name] != false
+	enabled := readSettings(filepath.Join(filepath.Dir(plugins), "settings.json")).Get("enabledPlugins")
+	for _, plugin := range list.Members {
+		for _, version := range plugin.Value.Items {
+			if path := version.Get("installPath"); path != nil && filepath.Clean(path.Text) == filepath.Clean(dir) {
+				is := enabled.Get(plugin.Key)
+				return true, is == nil || is.Text != "false"
 			}
 		}
 	}
@@ -48,16 +43,21 @@ func claudePlugin(dir, home string) (listed, on bool) {
 }
 
 // desktopExtension reports whether the user of Claude Desktop has an extension, whose directory is dir, switched on.
-func desktopExtension(dir, _ string) (listed, on bool) {
-	settings := struct {
-		IsEnabled bool `json:"isEnabled"`
-	}{true}
-	readSettings(filepath.Join(filepath.Dir(filepath.Dir(dir)), "Claude Extensions Settings", filepath.Base(dir)+".json"), &settings)
-	return true, settings.IsEnabled
+func desktopExtension(dir string) (listed, on bool) {
+	is := readSettings(filepath.Join(filepath.Dir(filepath.Dir(dir)), "Claude Extensions Settings",
+		filepath.Base(dir)+".json")).Get("isEnabled")
+	return true, is == nil || is.Text != "false"
 }
 
-// readSettings reads a file of JSON that a client writes for itself, and reports whether it could.
-func readSettings(name string, v any) bool {
+// readSettings reads a file of JSON that a client writes for itself; nil if it cannot.
+func readSettings(name string) *syntax.Node {
 	data, err := readFile(name, MaxFile)
-	return err == nil && json.Unmarshal(data, v) == nil
+	if err != nil {
+		return nil
+	}
+	root, err := syntax.JSON.Parse(data, false)
+	if err != nil {
+		return nil
+	}
+	return root
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // News says how an entry of the user's own files differs from what this machine saw when it looked last.
@@ -115,13 +116,19 @@ func readSeen(name string) (seenServers, error) {
 	if err != nil {
 		return seenServers{}, err
 	}
-	var s seenServers
-	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
+	var version struct {
+		Version int `json:"seen_version"`
+	}
+	if len(data) == 0 || surface.DecodeKnown(data, &version) != nil {
 		return seenServers{}, nil
 	}
-	if s.Version != 1 {
-		return s, evidence.Errorf(evidence.Validation, name, "use the version of hallmark that wrote it, or remove it",
+	if version.Version != 1 {
+		return seenServers{}, evidence.Errorf(evidence.Validation, name, "use the version of hallmark that wrote it, or remove it",
 			errors.New("is of a later version"))
+	}
+	var s seenServers
+	if err := surface.Decode(data, &s); err != nil {
+		return seenServers{}, nil
 	}
 	return s, nil
 }
