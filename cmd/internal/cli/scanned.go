@@ -62,9 +62,9 @@ func showScanned(w io.Writer, found *scan.Result) {
 			what = "warning"
 		}
 		shown = true
-		fmt.Fprintf(w, "%s  %s: %s\n", what, surface.Escape(f.Evidence.Subject), firstLine(f.Evidence.Reason))
+		writeFolded(w, what+"  "+surface.Escape(f.Evidence.Subject)+": "+firstLine(f.Evidence.Reason), "    ")
 		if f.Evidence.Fix != "" && !f.Warning {
-			fmt.Fprintf(w, "  hint: %s\n", surface.Escape(f.Evidence.Fix))
+			writeFolded(w, "  hint: "+surface.Escape(f.Evidence.Fix), "    ")
 		}
 	}
 	if programs > 0 {
@@ -79,7 +79,7 @@ func showScanned(w io.Writer, found *scan.Result) {
 		fmt.Fprintln(w, "\nAdd -v to see what is wrong with each, and what to write.")
 	}
 	if next := nextCommand(servers); next != "" && !strings.Contains(next, "hallmark scan") {
-		fmt.Fprintln(w, next)
+		writeFolded(w, next, "  ")
 	}
 }
 

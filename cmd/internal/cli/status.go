@@ -80,11 +80,13 @@ directory, one line each. What needs you comes first:
 			}
 			for _, f := range found.Rules {
 				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
-					fmt.Fprintf(a.Stdout, "\n%s: %s\n", surface.Escape(f.Evidence.Subject), surface.Escape(f.Evidence.Reason))
+					fmt.Fprintln(a.Stdout)
+					writeFolded(a.Stdout, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
 				}
 			}
 			if next := nextCommand(servers); next != "" {
-				fmt.Fprintf(a.Stdout, "\n%s\n", next)
+				fmt.Fprintln(a.Stdout)
+				writeFolded(a.Stdout, next, "  ")
 			}
 			return nil
 		}),

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 // table prints rows in columns, the first of which is a state, in colour on a terminal that shows colours. On a terminal no
@@ -65,6 +67,14 @@ func terminalOf(w io.Writer) (columns int, colours bool) {
 		return 0, false
 	}
 	return columns, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// writeFolded prints a text, on a terminal in lines that fit, each after the first behind indent.
+func writeFolded(w io.Writer, text, indent string) {
+	if columns, _ := terminalOf(w); columns > 0 {
+		text = strings.Join(program.WrapText(text, columns-len(indent)), "\n"+indent)
+	}
+	fmt.Fprintln(w, text)
 }
 
 // cutText cuts a text to most columns, but to no fewer than ten; most below 0 is of no terminal.

@@ -285,6 +285,9 @@ func writeColumns(b *strings.Builder, title string, labels, texts []string, colu
 	}
 }
 
+// WrapText breaks text between words into lines of at most so many columns.
+func WrapText(text string, columns int) []string { return wrapText(text, columns) }
+
 // wrapText breaks text between words into lines of at most so many columns.
 func wrapText(text string, columns int) []string {
 	var lines []string
