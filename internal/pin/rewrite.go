@@ -45,6 +45,7 @@ func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite b
 // replaced, because clients write them too.
 func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program string) ([]durable.File, error) {
 	var out []durable.File
+	var rewritten []string
 	for _, f := range a.files {
 		if !slices.ContainsFunc(a.entries,
 			func(s adoptedEntry) bool { return s.File == f.Path && slices.Contains(names, s.as) }) {
@@ -109,9 +110,10 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 		if err != nil {
 			return refuse(err)
 		}
-		out = append(out, more...)
+		out, rewritten = append(out, more...), append(rewritten, f.Path)
 	}
-	return out, nil
+	remembered, err := rememberRewritten(w, rewritten)
+	return append(out, remembered...), err
 }
 
 // checkConfigUnchanged fails if hallmark.toml changed since w read it.

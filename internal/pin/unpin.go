@@ -232,7 +232,7 @@ func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string,
 			names = append(names, name)
 		}
 	}
-	found, err := o.Files.find(w)
+	found, err := o.Files.findRewritten(w)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func undeclare(w *workspace.Workspace, names []string) ([]durable.File, error) {
 // so that needs consent. With o.Each what cannot be restored is in failed, by the server's name, and the file stays.
 func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (files []durable.File,
 	where map[string][]string, failed map[string]error, err error) {
-	found, err := o.Files.find(w)
+	found, err := o.Files.findRewritten(w)
 	if err != nil {
 		return nil, nil, nil, err
 	}

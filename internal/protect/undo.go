@@ -98,6 +98,11 @@ func rewritten(h *host.Host, home string) (r rewrittenIn, failed []error, err er
 	if err != nil {
 		return r, nil, err
 	}
+	for _, path := range pin.RewrittenFiles(h) {
+		if !slices.ContainsFunc(files, func(f clients.File) bool { return f.Path == path }) {
+			files = append(files, clients.FileAt(path))
+		}
+	}
 	for _, f := range files {
 		kept, err := clients.LoadOriginals(f.Path)
 		if err != nil && !slices.Contains(r.unread, f.Path) {

@@ -194,9 +194,9 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	switch {
 	case dir == "":
 		return "", errors.New("names no project: it runs wherever its client starts it")
-	case !e.file.User && e.project == "":
+	case !e.file.User && e.project == "" && !filepath.IsAbs(named): // as 'pin --config' writes into a file elsewhere
 		return "", errors.New("stands in no project of Hallmark's")
-	case !e.file.User && !host.SameFile(dir, e.project):
+	case !e.file.User && e.project != "" && !host.SameFile(dir, e.project):
 		return "", fmt.Errorf("runs in %s, and not in the project of this file", runline.Quote(dir))
 	}
 	return dir, nil

@@ -1,0 +1,101 @@
+package pin
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// rewrittenName is the file, among what this machine remembers of a project, that lists the files of clients outside of
+// the project whose entries were rewritten: one may have been named with --config, or by a variable of a client's. Without it
+// they are found where clients are known to have them.
+const rewrittenName = "client-files.json"
+
+// maxRewritten bounds that file, in bytes.
+const maxRewritten = 1 << 20
+
+// rewrittenFiles is what the file holds.
+type rewrittenFiles struct {
+	Version int      `json:"client_files_version"` // 1
+	Files   []string `json:"files"`                // absolute paths, sorted
+}
+
+// readRewritten returns the paths in the file called name, of which an original is kept beside the file.
+func readRewritten(name string) ([]string, error) {
+	data, err := host.ReadFile(name, maxRewritten)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	var list rewrittenFiles
+	if err := surface.Decode(data, &list); err != nil || list.Version != 1 {
+		return nil, evidence.Errorf(evidence.Validation, name,
+			"move it away; then name files of clients in other than the usual places with --config",
+			fmt.Errorf("is damaged, or of a later version of hallmark"))
+	}
+	return slices.DeleteFunc(list.Files, func(path string) bool {
+		_, err := os.Lstat(clients.OriginalsPath(path))
+		return err != nil || !filepath.IsAbs(path)
+	}), nil
+}
+
+// rememberRewritten returns the change with which this machine remembers that entries of files were rewritten.
+func rememberRewritten(w *workspace.Workspace, files []string) ([]durable.File, error) {
+	name := filepath.Join(w.State, rewrittenName)
+	known, err := readRewritten(name)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(known)
+	for _, path := range files {
+		if !isInside(w, path) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); slices.Equal(all, known) {
+		return nil, nil
+	}
+	data, err := json.Marshal(rewrittenFiles{1, all})
+	if err != nil {
+		return nil, err
+	}
+	return []durable.File{{Path: name, Data: append(data, '\n'), Perm: 0o600}}, nil
+}
+
+// findRewritten returns the selected files, and those of the same client that this machine remembers to have rewritten for w.
+func (c ClientFiles) findRewritten(w *workspace.Workspace) ([]clients.File, error) {
+	found, err := c.find(w)
+	if err != nil || c.Config != "" {
+		return found, err
+	}
+	paths, err := readRewritten(filepath.Join(w.State, rewrittenName))
+	for _, path := range paths {
+		f := clients.FileAt(path)
+		if (c.Client == "" || f.Client == c.Client) && !slices.Contains(c.Skip, path) &&
+			!slices.ContainsFunc(found, func(o clients.File) bool { return o.Path == path }) {
+			found = append(found, f)
+		}
+	}
+	return found, err
+}
+
+// RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project. What
+// cannot be read of that is left out.
+func RewrittenFiles(h *host.Host) (out []string) {
+	lists, _ := filepath.Glob(filepath.Join(h.Places.State, "projects", "*", rewrittenName))
+	for _, name := range lists {
+		paths, _ := readRewritten(name)
+		out = append(out, paths...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
