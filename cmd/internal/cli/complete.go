@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -23,12 +26,31 @@ func completeDeclared(c *cobra.Command, names []string, begun string) ([]cobra.C
 	return complete(listDeclared(c, true), names, begun)
 }
 
+// completeProtected completes servers of the user's own clients.
+func completeProtected(_ *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	where, err := places.Find(os.Getenv)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return complete(listNames(where.Config, false), names, begun)
+}
+
+// completeClient completes the clients that --client takes.
+func completeClient(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return complete(clients.Names(), nil, begun)
+}
+
 // listDeclared lists the names in the project's hallmark.toml.
 func listDeclared(c *cobra.Command, facets bool) []string {
 	dir := "."
 	if f := c.Flags().Lookup("project"); f != nil {
 		dir = f.Value.String()
 	}
+	return listNames(dir, facets)
+}
+
+// listNames lists the names in the hallmark.toml of a directory.
+func listNames(dir string, facets bool) []string {
 	data, err := beneath.ReadFile(filepath.Join(dir, project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return nil

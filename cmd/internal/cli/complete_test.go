@@ -18,7 +18,17 @@ func TestCompletion(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "hallmark.toml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("HALLMARK_HOME", dir)
+	if err := os.Mkdir(filepath.Join(dir, "config"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config", "hallmark.toml"), []byte("manifest_version = 1\n[providers.mcp.mine]\ncommand = \"mine\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
+		"undo |":                                 "mine",
+		"protect --client claude-|":              "claude-desktop claude-code",
+		"scan --client zc|":                      "zcode",
 		"run --project " + dir + " |":            "notes tasks",
 		"run --project " + dir + " n|":           "notes",
 		"pin --project " + dir + " notes |":      "tasks",

@@ -84,6 +84,7 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 		}),
 	}
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only this `client`: "+strings.Join(clients.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	c.Flags().BoolVar(&yes, "yes", false, "do it without asking")
 	c.Flags().BoolVar(&o.Dry, "dry-run", false, "show what would be protected, and change nothing")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what became of each server as one JSON document")
@@ -233,7 +234,10 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 func undoCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "undo [NAME...]",
+		Use: "undo [NAME...]",
+
+		ValidArgsFunction: completeProtected,
+
 		Short:   "Give your clients back what they started before",
 		Example: "\nnotes",
 		Long: `Give the files of your MCP clients back what their entries were before 'hallmark protect',

@@ -102,6 +102,7 @@ hallmark.toml opts out of, that of a project below this one too.`,
 		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve; and skills, agents and commands that no lock covers")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	g.flags(c, "print servers and findings as one JSON document", "print the findings as SARIF 2.1.0")
 	return c
 }

@@ -95,6 +95,7 @@ directory, one line each. What needs you comes first:
 	c.Flags().Lookup("project").NoOptDefVal = "."
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	c.Flags().BoolVar(&asJSON, "json", false, "print the servers as one JSON document")
 	published.Flags().VisitAll(func(f *pflag.Flag) {
 		if c.Flags().Lookup(f.Name) == nil {

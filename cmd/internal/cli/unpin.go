@@ -20,6 +20,7 @@ import (
 func addClientFlags(c *cobra.Command, f *pin.ClientFiles) {
 	c.Flags().StringVar(&f.Client, "client", "",
 		"the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
+	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
 }
 
