@@ -190,11 +190,13 @@ func splitCommand(line string, args []string) string {
 	return withoutSecret(`"command": ` + encode(all[0]) + `, "args": ` + encode(all[1:]))
 }
 
-// Reaches returns the URL that a package is told to reach, as its first argument: it passes on what that answers. It is
-// "" if there is none.
+// Reaches returns the URL that a package is told to reach, as an argument that is no option's value: it passes on what
+// that answers. It is "" if there is none.
 func (t Target) Reaches() string {
-	if len(t.Packages) > 0 && len(t.Args) > 0 && webURL().MatchString(t.Args[0]) {
-		return t.Args[0]
+	for i, arg := range t.Args {
+		if len(t.Packages) > 0 && webURL().MatchString(arg) && (i == 0 || !strings.HasPrefix(t.Args[i-1], "-")) {
+			return arg
+		}
 	}
 	return ""
 }

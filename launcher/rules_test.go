@@ -167,7 +167,7 @@ func TestRedact(t *testing.T) {
 		{"-e", "KAGI_API_KEY"}, {"--header", "Authorization: Bearer ${TOKEN}"}, {"img@sha256:" + digest},
 		{"github:a/b#" + commit},
 		{"git+https://git.example.com/a@" + commit}, {"--monkey=george"}, {"@acme/token-counter@1.0.0"},
-		{"--keyboard", "us"}, {"--token", "--next"},
+		{"--keyboard", "us"}, {"--token", "--next"}, {"--api-key", "YOUR_API_KEY"}, {"-e", "TOKEN=your_token_here"},
 		{"example.com/m@v0.0.0-20260101000000-0123456789ab"}, {"--password={{password}}"},
 		{"a_function_name_that_is_quite_long_but_says_something"},
 		{"-Xmx131072M"}, {"-p8080"}, {"-v/srv/Data1:/Data2"}, {"-m", "Meta-Llama-3-8B"}, {"-pprefixed-package@1.0.0"},
@@ -191,6 +191,10 @@ func TestIsSecret(t *testing.T) {
 		{"API_KEY", "", false}, {"API_KEY", "${API_KEY}", false}, {"API_KEY", "${input:key}", false},
 		{"API_KEY", "{env:API_KEY}", false}, {"API_KEY", "<your key>", false}, {"Authorization", "Bearer ${TOKEN}", false},
 		{"LOG_LEVEL", "debug", false}, {"TOKEN_FILE", "/run/token", false}, {"MAX_TOKENS", "4096", false},
+		// As pages of servers write what the user is to replace.
+		{"BREEZE_API_KEY", "your-api-key", false}, {"XOOCODE_API_KEY", "xoo_your_key_here", false}, {"TOKEN", "YOUR_TOKEN", false},
+		{"PERPLEXITY_API_KEY", "pplx-...", false}, {"TOKEN", "sk_…", false}, {"PASSWORD", "xxxxxxxx", false},
+		{"API_KEY", "your1abcdefgh2ijk", true}, {"API_KEY", "yourself", true}, {"API_KEY", "your_key_1a2b3c4d", true},
 		{"STORAGE", "/x/workspaceStorage/" + strings.Repeat("0a", 16), false},
 	} {
 		if got := IsSecret(c.name, c.value); got != c.want {

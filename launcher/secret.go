@@ -155,8 +155,15 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 		`%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|\{[a-z]+:[^}]*\}|<[^>]*>)$`)
 })
 
-// isReference reports whether a value is empty or a reference.
-func isReference(v string) bool { return v == "" || reference().MatchString(v) }
+// example is what documents write in the place of a secret: "YOUR_API_KEY", "xoo_your_key_here", "sk-...".
+var example = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:(?:[a-z]+[-_ ])*your(?:[-_ ][a-z]+)*|[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,}))$`)
+})
+
+// isReference reports whether a value is empty, a reference, or an example that the user is to replace.
+func isReference(v string) bool {
+	return v == "" || reference().MatchString(v) || example().MatchString(v)
+}
 
 // looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor
 // made of words.
