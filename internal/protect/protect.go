@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -324,7 +326,14 @@ func findServer(servers []*Server, e pin.Entry) *Server {
 func (s *Server) fail() {
 	s.Outcome, s.Reason = Failed, artifact.RedactURLs(s.Err.Error())
 	var problem *evidence.Error
-	if errors.As(s.Err, &problem) {
+	missing := slices.IndexFunc(strings.Fields(s.Starts), func(word string) bool {
+		return filepath.IsAbs(word) && errors.Is(s.Err, fs.ErrNotExist) && strings.Contains(s.Reason, word)
+	})
+	switch {
+	case missing >= 0:
+		s.Reason = "starts " + strings.Fields(s.Starts)[missing] + ", which is not there"
+		s.Hint = "put it there, or take the entry out of " + s.File
+	case errors.As(s.Err, &problem):
 		s.Hint = artifact.RedactURLs(problem.Hint)
 		plain := *problem
 		if plain.Hint = ""; strings.Contains(plain.Subject, s.Name) {
