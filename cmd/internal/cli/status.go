@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ import (
 
 func statusCommand(a *app.App) *cobra.Command {
 	var o scan.Options
-	var asJSON bool
+	var asJSON, hook bool
 	published := author.StatusCommand(a) // --status changed what was published, before 'deprecate', 'yank' and 'restore'
 	c := &cobra.Command{
 		Use:     "status",
@@ -68,6 +69,9 @@ directory, one line each. What needs you comes first:
 				return s.Starts != clients.StartsServer || s.Client == "hallmark"
 			})
 			slices.SortStableFunc(servers, func(a, b scan.Server) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+			if hook {
+				return writeHook(a.Stdout, servers)
+			}
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
@@ -97,6 +101,7 @@ directory, one line each. What needs you comes first:
 		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	c.Flags().BoolVar(&asJSON, "json", false, "print the servers as one JSON document")
+	c.Flags().BoolVar(&hook, "hook", false, "print what needs you, if anything does, as hooks of clients take it")
 	published.Flags().VisitAll(func(f *pflag.Flag) {
 		if c.Flags().Lookup(f.Name) == nil {
 			f.Hidden = true
@@ -118,6 +123,37 @@ func changePublished(a *app.App, c, published *cobra.Command, args []string, asJ
 	}
 	fmt.Fprintf(a.Stderr, "%s: warning: 'status --status' is replaced by 'deprecate', 'yank' and 'restore'\n", a.Name)
 	return published.RunE(c, args)
+}
+
+// writeHook prints what needs the user, as clients show what a hook says that runs when a session starts; nothing if all
+// is as it was.
+func writeHook(w io.Writer, servers []scan.Server) error {
+	var lines []string
+	for _, s := range servers {
+		what := ""
+		switch rank := rankOf(s); {
+		case rank <= 1:
+			what = statusWords[rank].word
+		case s.News != "" && (s.State == scan.StateOpen || s.State == scan.StatePinned):
+			what = string(s.News) + " since you looked last, not protected"
+		default:
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s): %s: %s", surface.Escape(s.Name), clients.Title(s.Client), what,
+			surface.Escape(statusText(s))))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if next := nextCommand(servers); next != "" {
+		lines = append(lines, next)
+	}
+	data, err := json.Marshal(map[string]string{"systemMessage": "Hallmark: " + strings.Join(lines, "\n")})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", data)
+	return err
 }
 
 // statusWords are what is said of a server in a state, what needs the user first.
