@@ -181,7 +181,7 @@ var rareMembers = []rare{
 
 // unreadTypes are types with members that come from no file of the campaign.
 var unreadTypes = []unread{
-	{"internal/pin.rewrittenFiles", "where 'unpin' looks besides the usual places; without it --config names them"},
+	{"internal/workspace.rewrittenFiles", "where 'unpin' looks besides the usual places; without it --config names them"},
 	{"internal/scan.seenServers internal/scan.readSeen()", "what this machine saw before: news are told from it, and nothing is decided"},
 	{"internal/facets.readSkillsLock()", "what another program wrote down: a command is suggested from it, and nothing is decided"},
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},

@@ -75,6 +75,23 @@ func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 	}), nil
 }
 
+// findRewritten returns the selected files, and those of the same client that this machine remembers to have rewritten for w.
+func (c ClientFiles) findRewritten(w *workspace.Workspace) ([]clients.File, error) {
+	found, err := c.find(w)
+	if err != nil || c.Config != "" {
+		return found, err
+	}
+	paths, err := w.Rewritten()
+	for _, path := range paths {
+		f := clients.FileAt(path)
+		if (c.Client == "" || f.Client == c.Client) && !slices.Contains(c.Skip, path) &&
+			!slices.ContainsFunc(found, func(o clients.File) bool { return o.Path == path }) {
+			found = append(found, f)
+		}
+	}
+	return found, err
+}
+
 // hintAdoption returns err, of opening dir, with the command as its hint that takes over the servers called names, or
 // all, if dir is no project yet and a client's file in it starts them.
 func hintAdoption(err error, h *host.Host, dir string, names []string) error {

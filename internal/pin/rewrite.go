@@ -112,7 +112,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 		}
 		out, rewritten = append(out, more...), append(rewritten, f.Path)
 	}
-	remembered, err := rememberRewritten(w, rewritten)
+	remembered, err := w.RememberRewritten(rewritten)
 	return append(out, remembered...), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
 // Undo gives the files of the user's clients back what the entries of the servers called names, or all, started before
@@ -98,7 +99,7 @@ func rewritten(h *host.Host, home string) (r rewrittenIn, failed []error, err er
 	if err != nil {
 		return r, nil, err
 	}
-	for _, path := range pin.RewrittenFiles(h) {
+	for _, path := range workspace.RewrittenFiles(h) {
 		if !slices.ContainsFunc(files, func(f clients.File) bool { return f.Path == path }) {
 			files = append(files, clients.FileAt(path))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -31,10 +32,29 @@ func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, ev
 		return projectFiles(ctx, o)
 	case len(o.Paths) == 0:
 		files, err := clients.Find(machine, o.Clients...)
+		if err == nil && o.Rewritten {
+			files = append(files, rewrittenFiles(h, o, files)...)
+		}
 		return files, nil, usageError(err)
 	}
 	files, err := namedFiles(machine, o)
 	return files, nil, err
+}
+
+// rewrittenFiles returns the files that are not among files, and of which this machine remembers that entries of them were
+// rewritten.
+func rewrittenFiles(h *host.Host, o Options, files []clients.File) (out []clients.File) {
+	for _, path := range workspace.RewrittenFiles(h) {
+		f := clients.FileAt(path)
+		if f.User = true; len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) ||
+			slices.ContainsFunc(files, func(known clients.File) bool { return host.SameFile(known.Path, path) }) {
+			continue
+		}
+		if _, err := os.Stat(path); err == nil {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // usageError gives an error about the caller's options its class.

@@ -45,6 +45,8 @@ type Options struct {
 	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
 	// nothing tells which program is hallmark.
 	Program string
+	// Rewritten says to read, besides the user's files, those that entries of were rewritten in before, wherever they lie.
+	Rewritten bool
 }
 
 // Result is what [Scan] found.

@@ -70,6 +70,7 @@ hallmark.toml opts out of, that of a project below this one too.`,
 				o.Program, _ = os.Executable() // without one nothing is guarded
 			}
 			o.Home, _ = os.UserHomeDir() // without one there are no user's files
+			o.Rewritten = true
 			found, err := scan.Scan(c.Context(), h, o)
 			if err != nil {
 				return err

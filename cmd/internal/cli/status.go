@@ -60,6 +60,7 @@ directory, one line each. What needs you comes first:
 			}
 			o.Program, _ = os.Executable() // without one nothing is protected
 			o.Home, _ = os.UserHomeDir()   // without one there are no user's files
+			o.Rewritten = true
 			found, err := scan.Scan(c.Context(), h, o)
 			if err != nil {
 				return err

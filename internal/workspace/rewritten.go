@@ -1,4 +1,4 @@
-package pin
+package workspace
 
 import (
 	"encoding/json"
@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -47,16 +46,20 @@ func readRewritten(name string) ([]string, error) {
 	}), nil
 }
 
-// rememberRewritten returns the change with which this machine remembers that entries of files were rewritten.
-func rememberRewritten(w *workspace.Workspace, files []string) ([]durable.File, error) {
-	name := filepath.Join(w.State, rewrittenName)
-	known, err := readRewritten(name)
+// Rewritten returns the paths of clients' files outside of the project that this machine remembers to have rewritten for it.
+func (w *Workspace) Rewritten() ([]string, error) {
+	return readRewritten(filepath.Join(w.State, rewrittenName))
+}
+
+// RememberRewritten returns the change with which this machine remembers that entries of files were rewritten.
+func (w *Workspace) RememberRewritten(files []string) ([]durable.File, error) {
+	known, err := w.Rewritten()
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Clone(known)
 	for _, path := range files {
-		if !isInside(w, path) {
+		if rel, err := filepath.Rel(w.Dir, path); err != nil || !filepath.IsLocal(rel) {
 			all = append(all, path)
 		}
 	}
@@ -68,24 +71,7 @@ func rememberRewritten(w *workspace.Workspace, files []string) ([]durable.File, 
 	if err != nil {
 		return nil, err
 	}
-	return []durable.File{{Path: name, Data: append(data, '\n'), Perm: 0o600}}, nil
-}
-
-// findRewritten returns the selected files, and those of the same client that this machine remembers to have rewritten for w.
-func (c ClientFiles) findRewritten(w *workspace.Workspace) ([]clients.File, error) {
-	found, err := c.find(w)
-	if err != nil || c.Config != "" {
-		return found, err
-	}
-	paths, err := readRewritten(filepath.Join(w.State, rewrittenName))
-	for _, path := range paths {
-		f := clients.FileAt(path)
-		if (c.Client == "" || f.Client == c.Client) && !slices.Contains(c.Skip, path) &&
-			!slices.ContainsFunc(found, func(o clients.File) bool { return o.Path == path }) {
-			found = append(found, f)
-		}
-	}
-	return found, err
+	return []durable.File{{Path: filepath.Join(w.State, rewrittenName), Data: append(data, '\n'), Perm: 0o600}}, nil
 }
 
 // RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project. What
