@@ -30,7 +30,10 @@ func readGo(name string, words []word) Target {
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(t.Launcher, unknown)
-		t.Fetches = slices.ContainsFunc(words, func(w word) bool { return goPackage(w).Ecosystem != "" })
+		t.Fetches = slices.ContainsFunc(words, func(w word) bool {
+			host, _, _ := strings.Cut(w.text, "/")
+			return goPackage(w).Ecosystem != "" && strings.Contains(host, ".") && !strings.Contains(host, "@")
+		})
 		return t
 	case len(rest) == 0:
 		t.Opaque = "go run without a package"

@@ -177,7 +177,7 @@ func (w argumentWord) mayStart(rest []argumentWord, image bool) bool {
 // fetchesLater reports whether what fetches begins behind options: --command docker --args run,IMAGE. Whose options
 // they are cannot be told.
 func fetchesLater(read parser, name string, words []word) bool {
-	for i := 1; i < len(words) && words[0].text[0] == '-'; i++ {
+	for i := 1; i < len(words) && strings.HasPrefix(words[0].text, "-"); i++ {
 		if t := read(name, words[i:]); t.Opaque == "" && len(t.Packages) > 0 {
 			return true
 		}

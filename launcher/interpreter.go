@@ -100,6 +100,9 @@ func (i interpreter) read(name string, words []word) Target {
 		case i.module != "" && arg == i.module && n+1 < len(rest):
 			t.Module = rest[n+1].text
 			return t
+		case i.module != "" && len(arg) > len(i.module) && strings.HasPrefix(arg, i.module):
+			t.Module = arg[len(i.module):]
+			return t
 		case i.isHarmlessOption(arg):
 			continue
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "@"):
@@ -127,36 +130,44 @@ func (i interpreter) read(name string, words []word) Target {
 	return t
 }
 
-// readInterpreted reads the words behind the name of an interpreter, which may run the program of a launcher:
-// "python -m pipx run ...", "node .../npm/bin/npx-cli.js ...".
-func (i interpreter) readInterpreted(name string, words []word) Target {
-	t := i.read(name, words)
-	launcher := t.Module
-	if _, ok := launchers[launcher]; !ok {
-		launcher = launcherIn(t.File)
+// launcherBehind returns the launcher whose program t, which an interpreter runs, is: "python -m pipx run ...",
+// "node .../npm/bin/npx-cli.js ...". It is "" if there is none.
+func (t Target) launcherBehind(interpreter string) string {
+	switch interpreterName(interpreter) {
+	case "node", "bun":
+		return launcherIn(t.File)
+	case "python":
+		if found := cmp.Or(t.Module, commandName(t.File)); slices.Contains([]string{"uv", "uvx", "pipx"}, found) {
+			return found
+		}
 	}
-	at := slices.IndexFunc(words, func(w word) bool { return w.text == t.File+t.Module })
-	if t.Opaque != "" || launcher == "" || at < 0 {
-		return t
-	}
-	t = launchers[launcher](launcher, words[at+1:])
-	t.Wrapper, t.Direct = name, false
-	return t
+	return ""
 }
 
-// launcherIn returns the launcher whose own program a file of JavaScript is, "" if it is none: npx of
-// ".../npm/bin/npx-cli.js", pnpm of ".../pnpm/bin/pnpm.cjs".
+// ofNode are the launchers that are programs in JavaScript.
+var ofNode = []string{"npx", "npm", "pnpm", "pnpx", "yarn"}
+
+// launcherIn returns the launcher whose own program a file of JavaScript is, "" if it is none: a file called npx or
+// npx-cli.js, what yarn keeps in a project (yarn-4.9.1.cjs), or the file of a package called so, .../pnpm/bin/pnpm.cjs and
+// .../yarn/lib/cli.js.
 func launcherIn(file string) string {
-	name := commandName(file)
-	name = strings.TrimSuffix(name, path.Ext(name))
+	base := path.Base(strings.ToLower(strings.ReplaceAll(file, `\`, "/")))
+	name := strings.TrimSuffix(base, path.Ext(base))
+	if versioned, _, ok := strings.Cut(base, "-"); ok && versioned == "yarn" {
+		return "yarn"
+	}
+	if found, isCommand := strings.CutSuffix(name, "-cli"); slices.Contains(ofNode, found) && (isCommand || base == name) {
+		return found
+	}
 	parts := strings.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")), "/")
-	launcher, isCommand := strings.CutSuffix(name, "-cli")
-	if _, ok := launchers[launcher]; !ok {
+	if len(parts) < 3 {
 		return ""
 	}
-	packages := []string{launcher, "corepack"}
-	if isCommand || len(parts) > 2 && slices.Contains(packages, parts[len(parts)-3]) {
-		return launcher
+	switch of := parts[len(parts)-3]; {
+	case slices.Contains(ofNode, name) && (of == name || of == "corepack"):
+		return name
+	case slices.Contains(ofNode, of) && name == "cli":
+		return of
 	}
 	return ""
 }
@@ -171,9 +182,8 @@ func (i interpreter) isHarmlessOption(arg string) bool {
 func readDeno(name string, words []word) Target {
 	t := interpreters["deno"].read(name, words)
 	t.Fetches = slices.ContainsFunc(words, func(w word) bool {
-		_, ok := denoPackage(w)
-		return ok
-	})
+		return strings.HasPrefix(w.text, "npm:") || strings.HasPrefix(w.text, "jsr:")
+	}) || len(words) > 1 && webURL().MatchString(words[1].text)
 	return t
 }
 

@@ -199,16 +199,23 @@ func Parse(command string, args []string) Target {
 	return t
 }
 
-// wholeLine reports whether a command is a program with its arguments, and which program: it has blanks, and what
-// stands before the first is no directory, or is a program of this package with an option behind it.
+// wholeLine reports whether a command is a whole line, and of which program: that of this package, with words behind it,
+// or what a shell would do more with. A path may have blanks.
 func wholeLine(command string) (program string, ok bool) {
-	program, rest, ok := strings.Cut(command, " ")
-	return program, ok && program != "" && (!isPath(program) || RunsOtherCode(program) && strings.HasPrefix(rest, "-"))
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return "", false
+	}
+	program = strings.Trim(words[0], `"'`)
+	if strings.ContainsAny(command, ";|`\n") || strings.Contains(command, "&&") {
+		return program, true
+	}
+	return program, len(words) > 1 && startsOther(program) && (!isPath(program) || !isPath(words[1]))
 }
 
 // filledIn is a text that a client replaces by something else, with what stands there without a value.
 var filledIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|%[A-Za-z_]+%|^\$[A-Za-z_]+`)
+	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
 })
 
 // chosenLater reports whether a client fills in the name of the program of a command, not just its directory, and what
@@ -252,20 +259,58 @@ func parse(command string, words []word, depth int) Target {
 		return read(name, words, depth)
 	}
 	if read, ok := launchers[name]; ok {
-		return read(name, words)
+		t := read(name, words)
+		t.Fetches = t.Fetches || t.Opaque != "" && len(t.Packages) == 0 && fetchesLater(read, name, words)
+		return t.readOn(name, words, depth)
 	}
 	if i, ok := interpreterOf(name); ok {
 		if i.shell && hasCommandOption(words) {
 			return readShell(name, words, depth)
 		}
-		return i.readInterpreted(name, words)
+		return i.read(name, words).readOn(name, words, depth)
 	}
 	if fetches := slices.Contains(fetchers, name); fetches || slices.Contains(starters, name) {
 		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
-		t.Shell, t.Fetches = slices.Contains(shells, name), fetches
+		t.Shell, t.Fetches = slices.Contains(shells, name), fetches && !runsLocally(name, words)
 		return t
 	}
 	return Target{Args: texts(words), Direct: true}
+}
+
+// readOn reads the rest of a line whose program, called name, starts a launcher in its turn: as the script or the module of
+// an interpreter, or as the command of uv run.
+func (t Target) readOn(name string, words []word, depth int) Target {
+	if t.Launcher == "uv run" && t.Bin != "" {
+		rest := make([]word, len(t.Args))
+		for i, arg := range t.Args {
+			rest[i].text = arg
+		}
+		if inner := parse(t.Bin, rest, depth+1); len(inner.Packages) > 0 || inner.Fetches {
+			t.File, t.Module, t.Opaque, t.Fetches = "", "", "uv run starts "+inner.Launcher, true
+		}
+		return t
+	}
+	launcher := t.launcherBehind(name)
+	at := slices.IndexFunc(words, func(w word) bool { return w.text == t.File+t.Module || w.text == "-m"+t.Module })
+	if t.Opaque != "" || launcher == "" || at < 0 {
+		return t
+	}
+	t = launchers[launcher](launcher, words[at+1:])
+	t.Wrapper, t.Direct = name, false
+	return t
+}
+
+// runsLocally reports whether nix is told to use what lies here alone: no word of its line names a package or a flake of
+// another place.
+func runsLocally(name string, words []word) bool {
+	return strings.HasPrefix(name, "nix") && !slices.ContainsFunc(words, func(w word) bool {
+		return strings.ContainsAny(w.text, ":#") || w.text == "-p" || w.text == "--packages"
+	})
+}
+
+// startsOther reports whether a command is a program that this package knows to start others.
+func startsOther(command string) bool {
+	return RunsOtherCode(command) || slices.Contains(fetchers, commandName(command))
 }
 
 // RunsOtherCode reports whether a command is a launcher, an interpreter or a wrapper that is known

@@ -110,9 +110,12 @@ func readNPX(name string, words []word) Target {
 }
 
 // isLocal reports whether a package is named by its place on this machine.
-func isLocal(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "file:")
-}
+func isLocal(name string) bool { return localPath().MatchString(name) }
+
+// localPath is the beginning of a path, which a client may fill in.
+var localPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
+})
 
 var (
 	commitRE = sync.OnceValue(func() *regexp.Regexp {

@@ -206,7 +206,7 @@ func readUVRun(words []word) Target {
 	case isGiven(options, "-s", "--script") || strings.HasSuffix(first, ".py") || first == ".":
 		t.File = first
 	case first == "-":
-		t.Opaque = "uv run reads a program from standard input"
+		t.Opaque, t.Fetches = "uv run reads a program from standard input", false
 		return t
 	default:
 		t.Bin, t.Fetches = first, false

@@ -195,6 +195,7 @@ func TestIsSecret(t *testing.T) {
 		{"BREEZE_API_KEY", "your-api-key", false}, {"XOOCODE_API_KEY", "xoo_your_key_here", false}, {"TOKEN", "YOUR_TOKEN", false},
 		{"PERPLEXITY_API_KEY", "pplx-...", false}, {"TOKEN", "sk_…", false}, {"PASSWORD", "xxxxxxxx", false},
 		{"API_KEY", "your1abcdefgh2ijk", true}, {"API_KEY", "yourself", true}, {"API_KEY", "your_key_1a2b3c4d", true},
+		{"DB_PASSWORD", "your-correct-horse-battery-staple", true}, {"DB_PASSWORD", "my-your-secret-word", true},
 		{"STORAGE", "/x/workspaceStorage/" + strings.Repeat("0a", 16), false},
 	} {
 		if got := IsSecret(c.name, c.value); got != c.want {

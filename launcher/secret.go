@@ -157,7 +157,8 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 
 // example is what documents write in the place of a secret: "YOUR_API_KEY", "xoo_your_key_here", "sk-...".
 var example = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:(?:[a-z]+[-_ ])*your(?:[-_ ][a-z]+)*|[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,}))$`)
+	return regexp.MustCompile(`(?i)^(?:[a-z]{1,8}[-_ ])?your(?:[-_ ](?:api|access|secret|private|client|personal|auth|bot|service|user|` +
+		`account|app))*[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$|^[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,})$`)
 })
 
 // isReference reports whether a value is empty, a reference, or an example that the user is to replace.

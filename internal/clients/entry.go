@@ -12,12 +12,13 @@ type entry struct {
 	scope, name string
 	at          int // offset of the name, or of the value in a list
 	value       *syntax.Node
-	shape       string // the path of keys that led to it
-	item        bool   // it is an item of a list, in which each server has a member for its name
+	shape       string       // the path of keys that led to it
+	in          *syntax.Node // the object or list of servers
+	item        bool         // it is an item of a list, in which each server has a member for its name
 }
 
 // entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers" of
-// {"mcp": {"servers": ...}}, is none.
+// {"mcp": {"servers": ...}}, is none, unless it looks like a server; then what looks like servers in it counts too.
 func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
 	holders := map[*syntax.Node]bool{}
 	for _, shape := range f.shapes {
@@ -29,8 +30,13 @@ func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
 		}
 	}
 	for _, shape := range f.shapes {
+		outer := ""
+		if i := strings.LastIndexByte(shape, '/'); i > 0 {
+			outer = shape[:i]
+		}
 		for _, e := range findEntries(root, shape, fold) {
-			if !holders[e.value] {
+			both := slices.Contains(f.shapes, outer) && looksServer(e.in)
+			if !holders[e.value] && (!both || looksServer(e.value)) {
 				out = append(out, e)
 			}
 		}
@@ -45,27 +51,29 @@ func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 	var out []entry
 	for _, p := range lookup(root, shape, fold) {
 		if shape == oneServer {
-			e := entry{at: p.node.Start, value: p.node, shape: shape, name: "server"}
+			e := entry{at: p.node.Start, value: p.node, in: p.node, name: "server"}
 			if name := root.Get("name"); name != nil && name.Text != "" {
 				e.name = name.Text
 			}
 			out = append(out, e)
+			for _, m := range membersOf(p.node.Get("platform_overrides")) {
+				other := e
+				other.name, other.value = e.name+" on "+m.Key, overridden(p.node, m.Value)
+				out = append(out, other)
+			}
 			continue
 		}
-		if strings.Contains(shape, "/") && looksServer(p.node) {
-			continue // a server, which happens to have that name
-		}
 		for _, m := range p.node.Members {
-			out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value})
+			out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value, in: p.node})
 		}
 		for _, value := range p.node.Items {
 			if holdsServers(value) {
 				for _, m := range value.Members {
-					out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value})
+					out = append(out, entry{scope: p.scope, name: m.Key, at: m.At, value: m.Value, in: p.node})
 				}
 				continue
 			}
-			e := entry{scope: p.scope, at: value.Start, value: value, item: true}
+			e := entry{scope: p.scope, at: value.Start, value: value, item: true, in: p.node}
 			if e.at == 0 {
 				e.at = p.node.Start // items of an inline list of TOML have no offsets
 			}
@@ -76,11 +84,30 @@ func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 		}
 		if p.node.Kind < syntax.List && !p.node.IsNull() {
 			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.node.Start,
-				value: p.node})
+				value: p.node, in: p.node})
 		}
 	}
 	for i := range out {
 		out[i].shape = shape
+	}
+	return out
+}
+
+// membersOf returns the members of an object, or none.
+func membersOf(n *syntax.Node) []syntax.Member {
+	if n == nil {
+		return nil
+	}
+	return n.Members
+}
+
+// overridden returns the server that n is on a platform for which by replaces members.
+func overridden(n, by *syntax.Node) *syntax.Node {
+	out := &syntax.Node{Kind: syntax.Object, Start: by.Start, Members: slices.Clone(by.Members)}
+	for _, m := range n.Members {
+		if by.Get(m.Key) == nil && m.Key != "platform_overrides" {
+			out.Members = append(out.Members, m)
+		}
 	}
 	return out
 }

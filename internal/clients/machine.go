@@ -57,16 +57,27 @@ func (m Machine) moved(c client, l location) (dir, below string, ok bool) {
 		return "", "", false
 	case named:
 		name, below, _ := strings.Cut(l.path, "/")
-		return m.getenv(name), below, m.getenv(name) != ""
+		return absolute(m.getenv(name)), below, m.getenv(name) != ""
 	}
 	for _, v := range c.variables {
 		rest, begins := strings.CutPrefix(l.path, v.stands)
 		whole := v.stands == "" || strings.HasSuffix(v.stands, "/") || rest == ""
+		if admin := l.base == system || l.base == programs; admin && v.stands != l.path {
+			continue // which no variable of the user's moves as a whole
+		}
 		if value := m.getenv(v.name); value != "" && begins && whole {
-			return value, v.below + rest, true
+			return absolute(value), v.below + rest, true
 		}
 	}
 	return "", "", false
+}
+
+// absolute returns a path that a variable names, which clients read from the directory that they are started in.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		return abs
+	}
+	return path
 }
 
 // baseDir returns the directory that b stands for on m, "" if it has none.

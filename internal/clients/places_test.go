@@ -59,6 +59,8 @@ func TestVariables(t *testing.T) {
 		{"gemini", "GEMINI_CLI_HOME", "x", "x/.gemini/settings.json"},
 		{"gemini", "GEMINI_CLI_SYSTEM_SETTINGS_PATH", "x/s.json", "x/s.json"},
 		{"gemini", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "x/d.json", "x/d.json"},
+		{"gemini", "GEMINI_CLI_SYSTEM_SETTINGS_PATH GEMINI_CLI_HOME", "x/s.json", "x/s.json"},
+		{"grok", "GROK_CONFIG_PATH", "x/grokconf", "x/grokconf"},
 		{"qwen", "QWEN_HOME", "x", "x/settings.json"},
 		{"kiro", "KIRO_HOME", "x", "x/settings/mcp.json"},
 		{"opencode", "OPENCODE_CONFIG", "x/o.json", "x/o.json"},
@@ -78,7 +80,7 @@ func TestVariables(t *testing.T) {
 		dir := t.TempDir()
 		name := write(t, dir, c.file, "")
 		m := Machine{OS: "linux", Home: filepath.Join(dir, "home"), Getenv: func(name string) string {
-			if name == c.name && c.value != "" {
+			if slices.Contains(strings.Fields(c.name), name) && c.value != "" {
 				return filepath.Join(dir, c.value)
 			}
 			return ""
@@ -140,9 +142,65 @@ func TestInstalled(t *testing.T) {
 	if got, _ := servers(); !slices.Equal(got, []string{"notes (off)"}) {
 		t.Errorf("switched off: %q", got)
 	}
+	m.Project = filepath.Join(dir, "project")
+	write(t, m.Project, ".claude/settings.local.json", `{"enabledPlugins": {"notes@acme": true}}`)
+	if got, _ := servers(); !slices.Contains(got, "notes") {
+		t.Errorf("switched on in the project: %q", got)
+	}
+	m.Project = ""
+
+	// A link, or a list of the first version, hides nothing.
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, ".claude/settings.json", `{}`)
+	write(t, dir, ".claude/plugins/installed_plugins.json", `{"version": 1, "plugins": {"notes@acme": {
+		"installPath": "`+filepath.ToSlash(filepath.Join(link, ".claude/plugins/cache/acme/notes/1.1.0"))+`"}}}`)
+	if got, _ := servers(); !slices.Equal(got, []string{"notes"}) {
+		t.Errorf("through a link: %q", got)
+	}
+	write(t, dir, ".claude/plugins/installed_plugins.json", `{"version": 2, "plugins": {"notes@acme": [{"installPath": "/elsewhere"}]}}`)
+	if got, _ := servers(); !slices.Equal(got, []string{"notes", "old"}) {
+		t.Errorf("not listed: %q", got)
+	}
 }
 
 // TestFindElsewhere: what looks like servers where no client reads them is said, and nothing else is.
+// A holder of servers that looks like a server itself hides none of them.
+func TestHolderAndServer(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{".vscode/settings.json", `{"mcp":{"servers":{"url":"http:","evil":{"command":"npx"}}}}`, "evil url?"},
+		{".claude-plugin/marketplace.json", `{"plugins":[{"mcpServers":{"command":"x","args":[],"evil":{"command":"npx"}}}]}`, "args? command? evil"},
+		{".kiro/settings/mcp.json", `{"powers":{"mcpServers":{"url":"http://x","evil":{"command":"npx"}}}}`, "evil url?"},
+		{"opencode.json", `{"mcp":{"servers":{"url":"https://x","evil":{"command":["npx"]}}}}`, "evil servers"},
+		{"opencode.json", `{"mcp":{"servers":{"type":"local","command":["x"],"environment":{"A":"b"}}}}`, "servers"},
+		{"opencode.json", `{"mcp":{"servers":{"a":{"command":["x"]}},"b":{"command":["y"]}}}`, "a b"},
+		{"Claude/Claude Extensions/a/manifest.json",
+			`{"name":"a","server":{"mcp_config":{"command":"node","args":["x.js"],"platform_overrides":{"linux":{"command":"npx"},"win32":{"args":["y.js"]}}}}}`,
+			"a on linux=npx x.js a on win32=node y.js a=node x.js"},
+	} {
+		found, err := Inspect(FileAt("/base/"+c.file), []byte(c.text))
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+		}
+		var got []string
+		for _, s := range found {
+			switch {
+			case s.Problem != "":
+				s.Name += "?"
+			case strings.Contains(c.want, "="):
+				s.Name += "=" + strings.Join(append([]string{s.Command}, s.Args...), " ")
+			}
+			got = append(got, s.Name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s %s: got %q, want %q", c.file, c.text, got, c.want)
+		}
+	}
+}
+
 func TestFindElsewhere(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{".vscode/settings.json", `{"mcpServers": {"a": {"command": "npx", "args": ["a"]}}}`, "mcpServers 1:17"},
@@ -160,6 +218,9 @@ func TestFindElsewhere(t *testing.T) {
 		{".codex/config.toml", "[mcpServers.a]\ncommand = \"a\"\nargs = []\n", "mcpServers 1:13"},
 		{"goose/config.yaml", "mcp:\n  a:\n    cmd: a\n    args: []\n", "mcp 2:3"},
 		{"opencode/opencode.json", `{"mcp": {"servers": {"command": ["a"]}}}`, ""},
+		{".vscode/mcp.json", `{"servers": {}, "inputs": [{"type": "command", "id": "t", "command": "x", "args": {}}]}`, ""},
+		{".claude/settings.json", `{"allowedMcpServers": [{"serverUrl": "https://x.example.com/*"}]}`, ""},
+		{"opencode/opencode.json", `{"provider": {"mcp-gateway": {"options": {"url": "https://x.example.com"}}}}`, ""},
 		{"hallmark.toml", "[mcp.a]\ncommand = \"a\"\n", ""},
 		{".mcp.json", `{"mcpServers": {}, "x": {"command": "npx", "args": []}}`, ""}, // the second is one of a plugin
 	} {

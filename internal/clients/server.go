@@ -51,7 +51,7 @@ const (
 var (
 	launchKeys   = []string{"command", "cmd", "path", "args", "arguments"}
 	headerKeys   = []string{"headers", "http_headers", "env_http_headers"}
-	urlKeys      = []string{"url", "serverUrl", "httpUrl", "uri"}
+	urlKeys      = []string{"url", "serverUrl", "httpUrl", "uri", "baseUrl"}
 	variableKeys = []string{"env", "environment", "envs", "env_keys", "env_vars", "variables"}
 )
 

@@ -219,8 +219,7 @@ var table = []client{
 	{id: "opencode", name: "opencode",
 		page: "https://opencode.ai/docs/config/", version: "1.18.33", read: "2026-11-29",
 		placeholders: []string{"{env:", "{file:"}, servers: slices.Concat(
-			inOpencode(project, ""), inOpencode(project, ".opencode/"), inOpencode(home, ".opencode/"),
-			inOpencode(xdg, "opencode/"), inOpencode(named, "OPENCODE_CONFIG_DIR/"), []location{
+			inOpencode(project, ""), inOpencode(project, ".opencode/"), inOpencode(xdg, "opencode/"), inOpencode(home, ".opencode/"), inOpencode(named, "OPENCODE_CONFIG_DIR/"), []location{
 				{base: xdg, path: "opencode/config.json", shape: "mcp"},
 				{base: xdg, path: "opencode/config.json", shape: "mcp/servers"},
 				{base: named, path: "OPENCODE_CONFIG", shape: "mcp"},
