@@ -20,7 +20,7 @@ import (
 // they were protected, in whichever project they are locked. Those that [Protect] locked are unlocked, and declared no
 // more. What cannot be restored is in the result, and all errors are joined in the one that is returned.
 func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin.Unpinned, error) {
-	projects, failed, err := rewritten(h, home)
+	projects, failed, err := rewritten(h, home, len(names) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,8 @@ type rewrittenIn struct {
 // rewrittenName is what an entry is called, and the server that it starts now.
 type rewrittenName struct{ entry, server string }
 
-// rewritten reads which entries of the user's files were rewritten.
-func rewritten(h *host.Host, home string) (r rewrittenIn, failed []error, err error) {
+// rewritten reads which entries of the user's files were rewritten. named says that the user named servers.
+func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []error, err error) {
 	r.names = map[string][]rewrittenName{}
 	add := func(dir string, names ...rewrittenName) {
 		if !slices.Contains(r.dirs, dir) {
@@ -99,9 +99,15 @@ func rewritten(h *host.Host, home string) (r rewrittenIn, failed []error, err er
 	if err != nil {
 		return r, nil, err
 	}
-	for _, path := range workspace.RewrittenFiles(h) {
-		if !slices.ContainsFunc(files, func(f clients.File) bool { return f.Path == path }) {
-			files = append(files, clients.FileAt(path))
+	paths, unread := workspace.RewrittenFiles(h)
+	if unread != nil {
+		failed = append(failed, unread)
+	}
+	for _, path := range paths {
+		f := clients.FileAt(path)
+		known := slices.ContainsFunc(files, func(o clients.File) bool { return o.Path == path })
+		if !known && (named || f.Root == "") { // the file of a project is its own, unless the server is named
+			files = append(files, f)
 		}
 	}
 	for _, f := range files {

@@ -44,7 +44,8 @@ func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, ev
 // rewrittenFiles returns the files that are not among files, and of which this machine remembers that entries of them were
 // rewritten.
 func rewrittenFiles(h *host.Host, o Options, files []clients.File) (out []clients.File) {
-	for _, path := range workspace.RewrittenFiles(h) {
+	paths, _ := workspace.RewrittenFiles(h) // what cannot be read of that, 'undo' and 'unpin' say
+	for _, path := range paths {
 		f := clients.FileAt(path)
 		if f.User = true; len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) ||
 			slices.ContainsFunc(files, func(known clients.File) bool { return host.SameFile(known.Path, path) }) {

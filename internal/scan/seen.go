@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,9 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	if err != nil {
 		return err
 	}
+	if len(o.Clients) > 0 && before.Looked.IsZero() {
+		return nil // the first look is one at all clients, so that none of them is news later
+	}
 	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
 	if len(o.Clients) > 0 {
 		for key, starts := range before.Entries { // those of other clients are not looked at
@@ -73,6 +77,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	if !before.Looked.IsZero() {
 		r.Looked = &before.Looked
 	}
+	times := map[string]int{}
 	for i := range r.Servers {
 		s := &r.Servers[i]
 		if !s.User || s.Starts != clients.StartsServer {
@@ -85,8 +90,14 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		if abs, err := filepath.Abs(file); err == nil {
 			file = abs
 		}
-		key := digestOf(s.Client, file, s.Scope, s.Name)
-		starts := digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments)...)
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			file = real
+		}
+		place := digestOf(s.Client, file, s.Scope, s.Name)
+		times[place]++ // a member may stand in a file twice
+		key := digestOf(place, strconv.Itoa(times[place]))
+		starts := digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments, []string{"\x01"},
+			slices.Sorted(slices.Values(s.Variables)))...)
 		was, known := before.Entries[key]
 		switch {
 		case s.State == StateGuarded || s.State == StateEditor:

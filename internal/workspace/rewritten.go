@@ -2,7 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,7 +38,7 @@ func readRewritten(name string) ([]string, error) {
 	if err := surface.Decode(data, &list); err != nil || list.Version != 1 {
 		return nil, evidence.Errorf(evidence.Validation, name,
 			"move it away; then name files of clients in other than the usual places with --config",
-			fmt.Errorf("is damaged, or of a later version of hallmark"))
+			errors.New("is damaged, or of a later version of hallmark"))
 	}
 	return slices.DeleteFunc(list.Files, func(path string) bool {
 		_, err := os.Lstat(clients.OriginalsPath(path))
@@ -74,14 +74,14 @@ func (w *Workspace) RememberRewritten(files []string) ([]durable.File, error) {
 	return []durable.File{{Path: filepath.Join(w.State, rewrittenName), Data: append(data, '\n'), Perm: 0o600}}, nil
 }
 
-// RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project. What
-// cannot be read of that is left out.
-func RewrittenFiles(h *host.Host) (out []string) {
+// RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project, and
+// the errors of those lists that cannot be read.
+func RewrittenFiles(h *host.Host) (out []string, failed error) {
 	lists, _ := filepath.Glob(filepath.Join(h.Places.State, "projects", "*", rewrittenName))
 	for _, name := range lists {
-		paths, _ := readRewritten(name)
-		out = append(out, paths...)
+		paths, err := readRewritten(name)
+		out, failed = append(out, paths...), errors.Join(failed, err)
 	}
 	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Compact(out), failed
 }

@@ -92,8 +92,7 @@ hallmark.toml opts out of, that of a project below this one too.`,
 			if details {
 				return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
 			}
-			showScanned(a.Stdout, found)
-			return scanError(a, found, err)
+			return errors.Join(showScanned(a.Stdout, found), scanError(a, found, err))
 		}),
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")

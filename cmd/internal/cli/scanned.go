@@ -28,9 +28,11 @@ var inShort = map[string]string{
 }
 
 // showScanned prints a line for each server, what needs the user first, and then what is no server's.
-func showScanned(w io.Writer, found *scan.Result) {
+func showScanned(out io.Writer, found *scan.Result) error {
+	w := &failing{to: out}
 	servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
-		return s.Starts != clients.StartsServer
+		declared := s.Client == "hallmark" && !isRefused(s) // which a client's file starts, or nobody
+		return s.Starts != clients.StartsServer || declared
 	})
 	slices.SortStableFunc(servers, func(a, b scan.Server) int {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), slices.Compare(urgency(a), urgency(b)))
@@ -73,7 +75,7 @@ func showScanned(w io.Writer, found *scan.Result) {
 	}
 	if !shown {
 		fmt.Fprint(w, describeNothing(found))
-		return
+		return w.err
 	}
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(w, "\nAdd -v to see what is wrong with each, and what to write.")
@@ -81,12 +83,18 @@ func showScanned(w io.Writer, found *scan.Result) {
 	if next := nextCommand(servers); next != "" && !strings.Contains(next, "hallmark scan") {
 		writeFolded(w, next, "  ")
 	}
+	return w.err
+}
+
+// isRefused reports whether a rule refuses a server.
+func isRefused(s scan.Server) bool {
+	return slices.ContainsFunc(s.Findings, func(f policy.Finding) bool { return f.Class != evidence.OK })
 }
 
 // urgency orders servers of one state: what is refused, then what is new, before the others.
 func urgency(s scan.Server) []int {
 	out := []int{1, 1}
-	if slices.ContainsFunc(s.Findings, func(f policy.Finding) bool { return f.Class != evidence.OK }) {
+	if isRefused(s) {
 		out[0] = 0
 	}
 	if s.News != "" {

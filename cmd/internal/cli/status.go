@@ -79,21 +79,22 @@ directory, one line each. What needs you comes first:
 					Servers []scan.Server `json:"servers"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
 			}
+			w := &failing{to: a.Stdout}
 			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool { return f.Evidence.Rule == launcher.RuleUnreadable })
 			if len(servers) > 0 || !unread {
-				showStatus(a.Stdout, servers)
+				showStatus(w, servers)
 			}
 			for _, f := range found.Rules {
 				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
-					fmt.Fprintln(a.Stdout)
-					writeFolded(a.Stdout, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
+					fmt.Fprintln(w)
+					writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
 				}
 			}
 			if next := nextCommand(servers); next != "" {
-				fmt.Fprintln(a.Stdout)
-				writeFolded(a.Stdout, next, "  ")
+				fmt.Fprintln(w)
+				writeFolded(w, next, "  ")
 			}
-			return nil
+			return w.err
 		}),
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
@@ -221,7 +222,7 @@ func statusText(s scan.Server) string {
 func nextCommand(servers []scan.Server) string {
 	for _, s := range servers {
 		switch rank := rankOf(s); {
-		case s.System || s.Command == "" && s.URL == "":
+		case s.System || s.Installed || s.Command == "" && s.URL == "":
 		case rank <= 1 && s.Runs != nil:
 			return "Look at what changed: 'hallmark review " +
 				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
@@ -231,7 +232,7 @@ func nextCommand(servers []scan.Server) string {
 			return "Lock what the project's file starts: 'hallmark pin " +
 				host.QuoteArguments([]string{"--config", s.File, "--write-config"}) + "'"
 		case s.State == scan.StateOpen || s.State == scan.StatePinned:
-			return "Protect what is open: 'hallmark protect'"
+			return "Protect what is " + statusWords[rank].word + ": 'hallmark protect'"
 		}
 	}
 	return ""

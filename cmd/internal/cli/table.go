@@ -40,6 +40,9 @@ func (t *table) writeTo(w io.Writer) {
 	for _, row := range t.rows {
 		line, used := t.indent, len(t.indent)
 		for i, text := range row[:len(row)-1] {
+			if columns > 0 {
+				text = cutText(text, widest)
+			}
 			gap := max(0, widths[i]-utf8.RuneCountInString(text)) + 2
 			used += utf8.RuneCountInString(text) + gap
 			if colour := stateColours[text]; i == 0 && colours && colour != "" {
@@ -56,8 +59,25 @@ var stateColours = map[string]string{
 	"protected": "32", "withheld": "31", "not approved": "31", "failed": "31", "open": "33", "pinned": "33",
 }
 
+// failing writes, and keeps the first error of that.
+type failing struct {
+	to  io.Writer
+	err error
+}
+
+func (f *failing) Write(text []byte) (int, error) {
+	n, err := f.to.Write(text)
+	if f.err == nil {
+		f.err = err
+	}
+	return n, err
+}
+
 // terminalOf returns how wide w is, and whether it shows colours; 0 if it is no terminal.
 func terminalOf(w io.Writer) (columns int, colours bool) {
+	if noting, ok := w.(*failing); ok {
+		w = noting.to
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return 0, false
