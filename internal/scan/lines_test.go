@@ -109,3 +109,24 @@ func fillIn(command string, args []string) []string {
 	}
 	return out
 }
+
+// A version is no pin where the entry says where packages come from.
+func TestVariablesOfPins(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".cursor"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]State{"LOG_LEVEL": StatePinned, "npm_config_registry": StateOpen, "NODE_OPTIONS": StateOpen,
+		"UV_DEFAULT_INDEX": StateOpen, "UV_HTTP_TIMEOUT": StatePinned, "PIP_EXTRA_INDEX_URL": StateOpen} {
+		text := `{"mcpServers": {"a": {"command": "npx", "args": ["a@1.0.0"], "env": {"` + name + `": "x"}}}}`
+		if err := os.WriteFile(filepath.Join(dir, ".cursor", "mcp.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		h := &host.Host{Places: host.Places{State: filepath.Join(dir, "state"), Cache: filepath.Join(dir, "cache")},
+			Getenv: func(string) string { return "" }, Logger: slog.New(slog.DiscardHandler)}
+		found, err := Scan(t.Context(), h, Options{Dir: dir, Home: dir})
+		if err != nil || len(found.Servers) != 1 || found.Servers[0].State != want {
+			t.Errorf("%s: %+v, %v", name, found.Servers, err)
+		}
+	}
+}

@@ -361,6 +361,10 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
 	out.User, out.System, out.Installed = f.User, f.System, f.Installed
 	out.fixed = target.Opaque == "" && target.Pinned() && target.Reaches() == ""
+	if i := slices.IndexFunc(s.Variables, choosesPackage); i >= 0 && out.fixed {
+		out.fixed = false
+		own = append(own, variableEvidence(s.Variables[i], claim))
+	}
 	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {
@@ -368,6 +372,24 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		}
 	}
 	return out, append(report, own...)
+}
+
+// choosesPackage reports whether a variable of an entry says where its launcher takes packages from, or makes programs load
+// other code than their own.
+func choosesPackage(name string) bool {
+	upper := strings.ToUpper(name)
+	return launcher.ChangesLoading(name) || (strings.HasPrefix(upper, "UV_") || strings.HasPrefix(upper, "PIP_") ||
+		strings.HasPrefix(upper, "BUN_CONFIG_")) && (strings.Contains(upper, "INDEX") || strings.Contains(upper, "REGISTRY") ||
+		strings.Contains(upper, "FIND_LINKS"))
+}
+
+// variableEvidence returns evidence of a variable of an entry with which its pinned package may be another.
+func variableEvidence(name string, claim evidence.Claim) evidence.Evidence {
+	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Caller, ""
+	e := evidence.CannotVerify(claim, evidence.Unsupported, "its entry sets "+runline.Quote(name)+
+		", which may change what is fetched or loaded")
+	e.Rule = launcher.RuleUnknown
+	return e
 }
 
 // startedArguments returns the arguments of an entry that may name a program: of hallmark run those for the server, as
