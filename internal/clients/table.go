@@ -65,7 +65,6 @@ var table = []client{
 			{base: project, path: "mcp.json", shape: usualKey}, // in a plugin, and in a power of Kiro's
 			{base: project, path: ".cursor-plugin/plugin.json", shape: usualKey},
 			{base: project, path: ".cursor-plugin/marketplace.json", shape: inPlugins},
-			{base: project, path: ".mcp.json", shape: usualKey},
 			{base: config, path: "Cursor/User/mcp.json", shape: "servers"},
 			{base: home, path: ".cursor/plugins/cache/*/*/*/mcp.json", shape: usualKey, installed: ".cursor/plugins/cache/*/*/*"},
 			{base: home, path: ".cursor/plugins/cache/*/*/*/.mcp.json", shape: usualKey, installed: ".cursor/plugins/cache/*/*/*"},
