@@ -167,6 +167,14 @@ func TestInstalled(t *testing.T) {
 }
 
 // TestFindElsewhere: what looks like servers where no client reads them is said, and nothing else is.
+// A file full of what looks like servers is answered with a few places.
+func TestManyElsewhere(t *testing.T) {
+	text := `{"mcp": [` + strings.Repeat(`{"servers": {"a": {"command": "npx"}}}, `, 20_000) + `{}]}`
+	if got := FindElsewhere([]File{FileAt("/base/.cursor/mcp.json")}, []byte(text)); len(got) != maxElsewhere {
+		t.Errorf("%d places", len(got))
+	}
+}
+
 // A holder of servers that looks like a server itself hides none of them.
 func TestHolderAndServer(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{

@@ -121,8 +121,8 @@ func scannedText(s scan.Server) string {
 			wrong = append(wrong, what)
 		}
 	}
-	if len(wrong) == 0 {
-		return text
+	if len(wrong) == 0 || text == "" {
+		return text + strings.Join(wrong, ", ")
 	}
 	return strings.Join(wrong, ", ") + ": " + text
 }
