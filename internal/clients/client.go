@@ -139,16 +139,6 @@ type variable struct {
 	below  string // what follows the value in the place of that
 }
 
-// inInstalled locates files in the directories of what the client's user installed into the client, a plugin or an
-// extension.
-func inInstalled(dir string, files ...location) (out []location) {
-	for _, l := range files {
-		l.path, l.installed = dir+"/"+l.path, dir
-		out = append(out, l)
-	}
-	return out
-}
-
 // inProjectAndHome locates a file that a client has in a project and in the user's home directory.
 func inProjectAndHome(path, shape string) []location {
 	return []location{{base: project, path: path, shape: shape}, {base: home, path: path, shape: shape}}

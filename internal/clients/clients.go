@@ -68,7 +68,7 @@ func Find(m Machine, ids ...string) ([]File, error) {
 				if l.base == project {
 					f.Root, f.limit = m.Project, MaxShared
 				}
-				if l.installed != "" && l.base != project && !f.readInstalled(m, l) {
+				if l.plugin && !f.readInstalled(m, l) {
 					continue
 				}
 				found = mergeFile(found, f)

@@ -91,7 +91,7 @@ same, by naming its file: ` + "`hallmark scan FILE`" + `.
 // whose says whose file a location is.
 func (l location) whose() string {
 	switch {
-	case l.installed != "":
+	case l.plugin:
 		return "plugin"
 	case l.base == project:
 		return "project"

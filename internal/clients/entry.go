@@ -18,7 +18,8 @@ type entry struct {
 }
 
 // entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers" of
-// {"mcp": {"servers": ...}}, is none, unless it looks like a server; then what looks like servers in it counts too.
+// {"mcp": {"servers": ...}}, is none, unless it looks like a server; then all in it that is not known to be a part of one
+// counts too.
 func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
 	holders := map[*syntax.Node]bool{}
 	for _, shape := range f.shapes {
@@ -36,7 +37,7 @@ func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
 		}
 		for _, e := range findEntries(root, shape, fold) {
 			both := slices.Contains(f.shapes, outer) && looksServer(e.in)
-			if !holders[e.value] && (!both || looksServer(e.value)) {
+			if isMember := both && slices.Contains(memberKeys, e.name) && !looksServer(e.value); !holders[e.value] && !isMember {
 				out = append(out, e)
 			}
 		}

@@ -216,6 +216,9 @@ var plainKeys = slices.Concat(launchKeys, []string{
 	"checksum", "verify", codexMode,
 })
 
+// memberKeys are the keys of members of a server that are known.
+var memberKeys = slices.Concat(plainKeys, urlKeys, headerKeys, variableKeys, []string{"oauth", "envFile"})
+
 // Unknown returns the keys of members that may change which program is started, or how, in a way that
 // this package does not know. A member that is null does not count.
 func (s Server) Unknown() []string {

@@ -12,7 +12,7 @@ import (
 // reports whether the client has that installed.
 func (f *File) readInstalled(m Machine, l location) bool {
 	f.Installed, f.Root = true, f.Path
-	for range strings.Count(l.path, "/") - strings.Count(l.installed, "/") {
+	for range strings.Count(l.path[strings.LastIndexByte(l.path, '*'):], "/") {
 		f.Root = filepath.Dir(f.Root)
 	}
 	if l.starts == nil {

@@ -39,8 +39,8 @@ func TestSources(t *testing.T) {
 			}
 		}
 		for _, l := range c.servers {
-			if l.installed != "" && !strings.HasPrefix(l.path, l.installed+"/") {
-				t.Errorf("%s: %s does not lie in %s", c.id, l.path, l.installed)
+			if l.plugin && (l.base == project || !strings.Contains(l.path, "*/")) {
+				t.Errorf("%s: %s is in no directory of a plugin", c.id, l.path)
 			}
 		}
 	}
@@ -182,6 +182,8 @@ func TestHolderAndServer(t *testing.T) {
 		{".claude-plugin/marketplace.json", `{"plugins":[{"mcpServers":{"command":"x","args":[],"evil":{"command":"npx"}}}]}`, "args? command? evil"},
 		{".kiro/settings/mcp.json", `{"powers":{"mcpServers":{"url":"http://x","evil":{"command":"npx"}}}}`, "evil url?"},
 		{"opencode.json", `{"mcp":{"servers":{"url":"https://x","evil":{"command":["npx"]}}}}`, "evil servers"},
+		{"opencode.json", `{"mcp":{"servers":{"url":"https://x","evil":{"command":{"path":"npx"}},"headers":{"A":"b"}}}}`, "evil servers"},
+		{"opencode.json", `{"mcp":{"servers":{"url":"https://x","headers":{"command":["npx"]}}}}`, "headers servers"},
 		{"opencode.json", `{"mcp":{"servers":{"type":"local","command":["x"],"environment":{"A":"b"}}}}`, "servers"},
 		{"opencode.json", `{"mcp":{"servers":{"a":{"command":["x"]}},"b":{"command":["y"]}}}`, "a b"},
 		{"Claude/Claude Extensions/a/manifest.json",

@@ -117,7 +117,7 @@ func TestVariablesOfPins(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]State{"LOG_LEVEL": StatePinned, "npm_config_registry": StateOpen, "NODE_OPTIONS": StateOpen,
-		"UV_DEFAULT_INDEX": StateOpen, "UV_HTTP_TIMEOUT": StatePinned, "PIP_EXTRA_INDEX_URL": StateOpen} {
+		"UV_DEFAULT_INDEX": StateOpen, "UV_HTTP_TIMEOUT": StatePinned, "UV_NEW_OPTION": StateOpen, "DOCKER_HOST": StateOpen, "npm_config_loglevel": StatePinned, "PIP_EXTRA_INDEX_URL": StateOpen} {
 		text := `{"mcpServers": {"a": {"command": "npx", "args": ["a@1.0.0"], "env": {"` + name + `": "x"}}}}`
 		if err := os.WriteFile(filepath.Join(dir, ".cursor", "mcp.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

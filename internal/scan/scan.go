@@ -374,13 +374,21 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	return out, append(report, own...)
 }
 
-// choosesPackage reports whether a variable of an entry says where its launcher takes packages from, or makes programs load
-// other code than their own.
+// launcherVariables are the beginnings of variables that launchers read themselves, and plainVariables those of them that
+// say nothing about which package they take, or from where. A launcher's variable that is not known counts.
+var (
+	launcherVariables = []string{"NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "UV_", "PIP_", "PIPX_", "DOCKER_", "CONTAINER_", "DENO_", "DOTNET_", "NUGET_"}
+	plainVariables    = []string{"NPM_CONFIG_LOGLEVEL", "NPM_CONFIG_YES", "NPM_CONFIG_FUND", "NPM_CONFIG_AUDIT",
+		"NPM_CONFIG_UPDATE_NOTIFIER", "UV_HTTP_TIMEOUT", "UV_NO_PROGRESS", "UV_OFFLINE", "UV_CONCURRENT_DOWNLOADS", "UV_LINK_MODE",
+		"PIP_DISABLE_PIP_VERSION_CHECK", "PIP_NO_INPUT", "DOTNET_NOLOGO", "DOTNET_CLI_TELEMETRY_OPTOUT", "DENO_NO_UPDATE_CHECK"}
+)
+
+// choosesPackage reports whether a variable of an entry may say where its launcher takes packages from, or makes programs
+// load other code than their own.
 func choosesPackage(name string) bool {
 	upper := strings.ToUpper(name)
-	return launcher.ChangesLoading(name) || (strings.HasPrefix(upper, "UV_") || strings.HasPrefix(upper, "PIP_") ||
-		strings.HasPrefix(upper, "BUN_CONFIG_")) && (strings.Contains(upper, "INDEX") || strings.Contains(upper, "REGISTRY") ||
-		strings.Contains(upper, "FIND_LINKS"))
+	own := slices.ContainsFunc(launcherVariables, func(prefix string) bool { return strings.HasPrefix(upper, prefix) })
+	return (own || launcher.ChangesLoading(name)) && !slices.Contains(plainVariables, upper)
 }
 
 // variableEvidence returns evidence of a variable of an entry with which its pinned package may be another.
