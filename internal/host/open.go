@@ -31,6 +31,9 @@ type Setup struct {
 	Progress func(what string, done, total int64) // is told of downloads; may be nil
 	Doing    func(what string)                    // see [Host.ShowStatus]; may be nil
 
+	// State and Cache are directories, absolute, to keep files in, in place of those that the environment names; "" names none.
+	State, Cache string
+
 	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent
 	AllowHosts []string // "HOST", "HOST:PORT", "HOST:*": that a file of the checkout may have asked
 	// Ask and AskHosts put a question to a person; nil if no person can be asked.
@@ -49,6 +52,9 @@ func Open(s Setup) (*Host, error) {
 		getenv = func(name string) string { return foreign.Variable(environ, name) }
 	}
 	where, err := places.Find(getenv)
+	if err == nil {
+		where, err = where.Moved(s.State, s.Cache)
+	}
 	if err == nil {
 		err = where.Check()
 	}

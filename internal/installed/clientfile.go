@@ -164,11 +164,10 @@ func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
 	return f, nil
 }
 
-// runArguments are those of the entry that starts a server. The user's own clients start it wherever
-// they are, so that their entry names the project.
+// runArguments are those of the entry that starts a server.
 func runArguments(w *workspace.Workspace, name string) []string {
 	if w.Home != "" {
-		return []string{"run", name, "--project", w.Dir}
+		return w.RunArguments(name)
 	}
 	return []string{"run", name}
 }
@@ -266,7 +265,7 @@ func missingServers(w *workspace.Workspace, f clients.File, data []byte, wanted 
 	for _, s := range servers {
 		switch {
 		case !slices.Contains(wanted, s.Name) || s.Scope != "":
-		case runline.IsRunEntry(s) && s.Args[1] == s.Name && (w.Home == "" || slices.Equal(s.Args, runArguments(w, s.Name))):
+		case runline.IsRunEntry(s) && startsOwn(w, s):
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		default:
 			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
@@ -275,6 +274,12 @@ func missingServers(w *workspace.Workspace, f clients.File, data []byte, wanted 
 		}
 	}
 	return missing, nil
+}
+
+// startsOwn reports whether an entry of hallmark run starts the server of this project that it is called after.
+func startsOwn(w *workspace.Workspace, s clients.Server) bool {
+	line, _ := runline.Read(s.Args[1:], false)
+	return line.Name == s.Name && (w.Home == "" || line.Project == w.Dir)
 }
 
 // removeEntries removes the inserted entries that are not wanted, the last first; then the object or

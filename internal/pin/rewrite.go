@@ -67,7 +67,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 			return refuse(err)
 		}
 		command, owner := cmp.Or(program, "hallmark"), w.Dir
-		args := func(name string) []string { return []string{"run", name, "--project", w.Dir} }
+		args := func(name string) []string { return w.RunArguments(name) }
 		if isInside(w, f.Path) { // others have the file, too, and the program elsewhere
 			command, owner = "hallmark", ""
 			args = func(name string) []string { return []string{"run", name} }

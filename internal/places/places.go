@@ -2,6 +2,8 @@
 package places
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,7 +40,7 @@ func Find(getenv func(string) string) (Places, error) {
 	}
 	state := getenv("XDG_STATE_HOME")
 	switch {
-	case state != "" && filepath.IsAbs(state):
+	case filepath.IsAbs(state):
 	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
 		if state, err = os.UserConfigDir(); err != nil {
 			return Places{}, placeError(err)
@@ -69,4 +71,42 @@ func Find(getenv func(string) string) (Places, error) {
 
 func placeError(err error) error {
 	return evidence.Errorf(evidence.Operation, "", "set HALLMARK_HOME to a directory of your own", err)
+}
+
+// Moved returns the places with another state or cache directory, unless that is "". The error is of
+// class Refused if one is not absolute: see [Find].
+func (p Places) Moved(state, cache string) (Places, error) {
+	p.State, p.Cache = cmp.Or(state, p.State), cmp.Or(cache, p.Cache)
+	for _, dir := range []string{p.State, p.Cache} {
+		if !filepath.IsAbs(dir) {
+			return p, evidence.Errorf(evidence.Refused, dir, "give its absolute path", errors.New("is not absolute"))
+		}
+	}
+	return p, nil
+}
+
+// Arguments returns the options of "hallmark run" that make it find the cache and the state in these
+// directories where the environment has neither HALLMARK_HOME nor XDG's variables, as that of a
+// server has which a client starts from the desktop, or with chosen variables only. There are none if
+// it finds them there anyway.
+func (p Places) Arguments() []string {
+	var out []string
+	usual, err := usualPlaces()
+	if err != nil || p.State != usual.State {
+		out = append(out, "--state", p.State)
+	}
+	if err != nil || p.Cache != usual.Cache {
+		out = append(out, "--cache", p.Cache)
+	}
+	return out
+}
+
+// usualPlaces are the cache and the state of this user where no variable moves them.
+func usualPlaces() (Places, error) {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return Find(func(string) string { return "" })
+	}
+	home, err := os.UserHomeDir()
+	return Places{Cache: filepath.Join(home, ".cache", "hallmark"),
+		State: filepath.Join(home, ".local", "state", "hallmark")}, err
 }

@@ -47,6 +47,8 @@ type Line struct {
 	Name    string   // of the server
 	Project string   // directory of --project
 	Log     string   // file of --log
+	State   string   // directory of --state
+	Cache   string   // directory of --cache
 	Extra   []string // arguments after --, for the server
 }
 
@@ -55,7 +57,7 @@ type Line struct {
 // review. shared means that the entry stands in a project's file, whose author is not trusted to
 // choose where hallmark writes.
 func Read(args []string, shared bool) (line Line, problems []string) {
-	values := map[string]*string{"--project": &line.Project, "--log": &line.Log}
+	values := map[string]*string{"--project": &line.Project, "--log": &line.Log, "--state": &line.State, "--cache": &line.Cache}
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]

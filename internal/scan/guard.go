@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	for _, p := range problems {
 		e.refuse(p)
 	}
+	e.judgePlaces(line)
 	for _, key := range e.server.Unknown() {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
 	}
@@ -124,6 +126,18 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	}
 	if note, err := w.DriftNote(line.Name, entry); err == nil && note != nil && len(note.Items) > 0 {
 		e.withheld = &Withheld{note.At, slices.Sorted(maps.Keys(note.Items))}
+	}
+}
+
+// judgePlaces refuses an entry that names other directories for approvals and the store than those in
+// which this command looked: what is there was not looked at.
+func (e *scannedEntry) judgePlaces(line runline.Line) {
+	state, cache := e.h.Places.State, e.h.Places.Cache
+	switch {
+	case cmp.Or(line.State, state) != state:
+		e.refuse("keeps its approvals in " + runline.Quote(line.State) + ", and this command looked in " + state)
+	case cmp.Or(line.Cache, cache) != cache:
+		e.refuse("keeps its packages in " + runline.Quote(line.Cache) + ", and this command looked in " + cache)
 	}
 }
 

@@ -322,6 +322,12 @@ func (w *Workspace) Path(names ...string) string {
 	return filepath.Join(append([]string{w.Dir}, names...)...)
 }
 
+// RunArguments are those of an entry of a user's own client, which starts the server from wherever it
+// is and may withhold the environment of this process: they name all that hallmark run needs.
+func (w *Workspace) RunArguments(name string) []string {
+	return append([]string{"run", name, "--project", w.Dir}, w.Host.Places.Arguments()...)
+}
+
 func (w *Workspace) journal() string { return filepath.Join(w.State, "journal") }
 
 // ApprovalsPath returns the path of this machine's approvals.

@@ -54,6 +54,8 @@ type App struct {
 
 	allowEnv  []string // what --allow-env says
 	allowHost []string // what --allow-host says
+
+	state, cache string // what --state and --cache say
 }
 
 // Definition is a program's commands and flags, for pages about them.
@@ -100,6 +102,7 @@ func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 		Progress: a.Bars.Fetching,
 		Doing:    a.Bars.doing,
 		AllowEnv: a.allowEnv, AllowHosts: a.allowHost,
+		State: a.state, Cache: a.cache,
 		Ask: a.askVariable(), AskHosts: a.askHosts(),
 	})
 }

@@ -21,6 +21,12 @@ func (a *App) AllowFlags(c *cobra.Command) {
 		"let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
+// PlaceFlags adds --state and --cache, which entries of clients say that filter a server's environment.
+func (a *App) PlaceFlags(c *cobra.Command) {
+	c.Flags().StringVar(&a.state, "state", "", "keep approvals in `directory`, whatever $HALLMARK_HOME says")
+	c.Flags().StringVar(&a.cache, "cache", "", "keep the store in `directory`, whatever $HALLMARK_HOME says")
+}
+
 // askVariable returns a function that asks the person at the terminal whether a variable may be
 // sent; nil without a terminal.
 func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {

@@ -203,9 +203,6 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 		fmt.Fprint(w, "\nStart your clients anew to use them; 'hallmark undo' gives everything back.")
 	}
 	fmt.Fprintln(w)
-	if home := os.Getenv("HALLMARK_HOME"); home != "" && count[protect.Protected] > 0 {
-		others = append(others, "  HALLMARK_HOME is set: a client that does not have it, too, finds nothing approved")
-	}
 	if len(others) > 0 {
 		fmt.Fprintf(w, "\nWorth knowing:\n%s\n", strings.Join(others, "\n"))
 	}

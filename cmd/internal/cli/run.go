@@ -115,6 +115,7 @@ the server's table has extra_arguments = "any".`,
 	}
 	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
+	a.PlaceFlags(c)
 	app.LogKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,
 		"accept the lock of this checkout without this machine's approval")
