@@ -3,6 +3,7 @@ package surface
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -186,4 +187,18 @@ func warned(t *testing.T, text, kind string) bool {
 		}
 	}
 	return false
+}
+
+func TestMarked(t *testing.T) {
+	for text, want := range map[string][]Piece{
+		"":                     nil,
+		"a b":                  {{"a b", ""}},
+		"a [-b-]{+c+} d":       {{"a ", ""}, {"b", "-"}, {"c", "+"}, {" d", ""}},
+		`a \[-b\-] {+\[-x-]+}`: {{`a \[-b\-] `, ""}, {`\[-x-]`, "+"}},
+		"[-open":               {{"[-open", ""}},
+	} {
+		if got := SplitMarked(text); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
 }

@@ -160,6 +160,53 @@ var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\
 
 func escapeWords(words []string) string { return marks.Replace(Escape(strings.Join(words, ""))) }
 
+// A Piece is a part of a line of [FormatChanges].
+type Piece struct {
+	Text string // escaped
+	Sign string // "-" for what went, "+" for what came, else ""
+}
+
+// SplitMarked splits a line of [FormatChanges] at [-what went-] and {+what came+}. Marks that
+// a server sent have a backslash before them there; one that is not closed is text.
+func SplitMarked(text string) (out []Piece) {
+	for text != "" {
+		at, end, sign := -1, "", ""
+		for i := 0; i+1 < len(text); i++ {
+			if i > 0 && text[i-1] == '\\' {
+				continue
+			}
+			switch text[i : i+2] {
+			case "[-":
+				at, end, sign = i, "-]", "-"
+			case "{+":
+				at, end, sign = i, "+}", "+"
+			}
+			if at >= 0 {
+				break
+			}
+		}
+		if at < 0 {
+			return append(out, Piece{Text: text})
+		}
+		length := -1
+		for i := at + 2; i+1 < len(text); i++ {
+			if text[i:i+2] == end && text[i-1] != '\\' {
+				length = i - at - 2
+				break
+			}
+		}
+		if length < 0 {
+			return append(out, Piece{Text: text})
+		}
+		if at > 0 {
+			out = append(out, Piece{Text: text[:at]})
+		}
+		out = append(out, Piece{text[at+2 : at+2+length], sign})
+		text = text[at+2+length+2:]
+	}
+	return out
+}
+
 // splitWords cuts text into words and the spaces between them.
 func splitWords(s string) []string {
 	var out []string

@@ -231,7 +231,7 @@ func TestMovedImages(t *testing.T) {
 	}
 
 	// Without consent nothing changes; what moved is said.
-	p.want(t, 4, []string{"upgrade"}, arrow, "moves: would be started", "!stays: ")
+	p.want(t, 4, []string{"upgrade"}, arrow, "moves: needs your consent to be started", "!stays: ")
 	code, out := p.atTerminal(t, "n\n", "upgrade")
 	demand(t, []string{"upgrade", "n"}, 4, code, out, []string{arrow, "Start it, to see what it shows?", "!stays\n"})
 	if names := p.started(t); names != nil {

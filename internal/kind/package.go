@@ -40,7 +40,7 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 		}
 		e := evidence.Fact(pinned, found)
 		if found == "" {
-			e.Reason = "the version is the newest that " + k.resolver + " finds now; write it into " +
+			e.Reason = "no version was given; the newest that " + k.resolver + " finds now is locked. Write it into " +
 				project.ConfigFile
 		}
 		report = append(report, e)

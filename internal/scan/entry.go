@@ -159,7 +159,7 @@ func (e *scannedEntry) judgeUnguarded() {
 	case err == nil && !wasApproved(v.w, s.Name) && unlockedAs(v.w.Config, s):
 		found = evidence.Waive(c, found.Observed, e.describeConfig()+" declares it with unlocked = true")
 	default:
-		found.Reason = "is started around Hallmark, which locks the servers of this project"
+		found.Reason = "bypasses Hallmark, which locks the servers of this project"
 		found.Fix = e.suggestAdoption()
 	}
 	if s.Disabled {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -25,7 +26,7 @@ func (a *App) Page(ctx context.Context, text string) error {
 	}
 	free := rows - 1 // the last is for the question
 	for i, line := range lines {
-		needs := max(1, (utf8.RuneCountInString(line)+columns-1)/columns)
+		needs := max(1, (widthOf(line)+columns-1)/columns)
 		if free < needs && i > 0 {
 			answer, err := a.ReadAnswer(ctx, fmt.Sprintf("-- %d of %d lines; Enter shows more, q goes on without them: ", i,
 				len(lines)))
@@ -73,16 +74,16 @@ func wrapLine(line string, columns int) (out []string) {
 	if label, rest, ok := strings.Cut(line[begin:], "  "); ok {
 		value += len(label) + 2 + len(rest) - len(strings.TrimLeft(rest, " "))
 	}
-	for utf8.RuneCountInString(line) > columns {
+	for widthOf(line) > columns {
 		runes := []rune(line)
-		at := columns
+		at := columns + hiddenRunes(runes, columns)
 		for at > 0 && runes[at] != ' ' {
 			at--
 		}
 		rest := strings.TrimLeft(string(runes[at:]), " ")
 		word, _, _ := strings.Cut(rest, " ")
 		indent := begin
-		if value < columns/2 && value+utf8.RuneCountInString(word) <= columns {
+		if value < columns/2 && value+widthOf(word) <= columns {
 			indent = value
 		}
 		if strings.TrimSpace(string(runes[:at])) == "" { // its first word is too long
@@ -92,4 +93,22 @@ func wrapLine(line string, columns int) (out []string) {
 		line = strings.Repeat(" ", indent) + rest
 	}
 	return append(out, line)
+}
+
+// colours matches what changes the colour of a text, and takes no column.
+var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// widthOf is how many columns a text takes.
+func widthOf(text string) int { return utf8.RuneCountInString(colours.ReplaceAllString(text, "")) }
+
+// hiddenRunes is how many runes that take no column come before or at the given column of a line.
+func hiddenRunes(line []rune, column int) (hidden int) {
+	for i := 0; i < len(line); i++ {
+		if n := len(colours.FindString(string(line[i:min(len(line), i+8)]))); n > 0 && line[i] == '\x1b' {
+			hidden, i = hidden+n, i+n-1
+		} else if column--; column < 0 {
+			break
+		}
+	}
+	return hidden
 }

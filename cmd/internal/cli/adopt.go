@@ -45,7 +45,7 @@ func adoptCommand(a *app.App) *cobra.Command {
 	r := adopter{a: a}
 	c := &cobra.Command{
 		Use:   "adopt [PATH...]",
-		Short: "Take skills that clients read already under the lock, in place",
+		Short: "Start managing skills that are already installed",
 		Example: "\n.claude/skills/pdf\n--all --yes\n--all --dry-run\n" +
 			".claude/skills/pdf --git https://git.example.com/skills.git@v2",
 		Long: `Find the skills that lie where the project's clients look for them and are of no locked

@@ -94,7 +94,9 @@ func showPaged(ctx context.Context, a *app.App, asks bool, show func(io.Writer))
 		return nil
 	}
 	var text strings.Builder
-	show(&text)
+	to := &screen{Writer: &text}
+	to.columns, to.colours = terminalOf(a.Stderr)
+	show(to)
 	return a.Page(ctx, text.String())
 }
 

@@ -171,7 +171,9 @@ OWNER/REPO for a repository at GitHub.
 A directory may also be a skill (SKILL.md) or a client's plugin: it is made a facet by the
 rules of spec/facet.md, called NAME, or as it calls itself. Where there are several, or a
 marketplace.json lists plugins, --skill chooses by name or by path; without it they are
-listed. What of them runs is shown, and asked about.`,
+listed. What of them runs is shown, and asked about.
+
+--existing takes skills that are installed already: it is 'hallmark adopt', with its flags.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
@@ -238,6 +240,7 @@ listed. What of them runs is shown, and asked about.`,
 	c.Flags().StringVar(&source.Sub, "sub", "", "`directory` of the facet in the repository")
 	c.Flags().BoolVar(&source.Private, "private", false, "with --path: "+privateUsage)
 	c.Flags().StringVar(&source.Path, "path", "", "`directory` of the facet, relative to the project")
+	c.Flags().Bool("existing", false, "take skills that are installed already, as 'hallmark adopt' does") // see addExisting
 	return c
 }
 

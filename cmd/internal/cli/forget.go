@@ -20,15 +20,16 @@ func forgetCommand(a *app.App) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:     "forget [NAME...]",
-		Short:   "Give up what this machine remembers of servers and facets",
+		Short:   "Forget earlier approvals on this machine",
 		Example: "notes\nacme-review\n--all --project old/place\n--host registry.example.com",
-		Long: `Give up what this machine remembers of servers and facets of a project: that it approved or
-installed them. What was accepted here once is owed from then on, so that taking its entry out
-of hallmark.lock is refused and not just warned about; this pays it off. Nothing of the project
-is changed. What a registry's log has shown is forgotten with 'hallmark log forget'.
+		Long: `Forget that this machine approved or installed servers and facets of a project.
 
-With --host somebody's consent is taken back that a host which files of checkouts name is
-asked, and that variables are sent to it, for every project.`,
+What you accepted once must stay locked: if its entry vanishes from hallmark.lock, Hallmark
+refuses the project. Forget it if you took it out on purpose. No file of the project changes.
+'hallmark log forget' forgets what a registry's log has shown.
+
+--host takes back your consent to ask a host that files of a checkout name, and to send
+variables to it. That is for every project.`,
 		ValidArgsFunction: completeDeclared,
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names)+len(hosts) == 0 && !all || len(names) > 0 && all {

@@ -208,34 +208,50 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	for _, f := range p.Verdict.Findings {
 		counts[f.Evidence.Outcome]++
 	}
-	fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent],
-		counts[evidence.Waived])
+	columns, _ := terminalOf(w)
+	if columns == 0 {
+		fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent],
+			counts[evidence.Waived])
+	}
 	showWarnings(w, p)
 	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
 	}
 	if p.Same {
-		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
+		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show a model something else")
 	}
 	switch {
 	case isNewSurface(p):
 		showSurface(a, w, p.Surface, "'hallmark pin "+p.Name+" --start --json', or once it is locked 'hallmark surface show "+
 			p.Name+"'")
 	case len(p.Changes) == 0:
-		fmt.Fprintf(w, "  surface     %s, as before (%s)\n", p.Entry.Surface,
+		fmt.Fprintf(w, "  surface     %s, as before (%s)\n", formatDigest(w, p.Entry.Surface),
 			evidence.Count(len(p.Entry.SurfaceItems), "item"))
 	}
 	showVarying(w, p.Varying)
 	showChanges(w, p.Changes)
-	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
+	showConsent(a, w, p.Consent())
+}
+
+// showConsent prints the digest that --approve takes, to those who are not asked.
+func showConsent(a *app.App, w io.Writer, consent digest.Digest) {
+	if columns, _ := terminalOf(w); columns == 0 || !a.HasTerminal() {
+		fmt.Fprintf(w, "  consent     %s\n", consent)
+	}
 }
 
 // showWarnings prints what is to be known of the evidence so far, such as that a publisher took the version back.
 func showWarnings(w io.Writer, p *pin.Pinned) {
 	for _, f := range p.Verdict.Warnings() {
-		fmt.Fprintf(w, "  warning     %s\n", f.Evidence.Title())
-		if f.Evidence.Reason != "" {
-			fmt.Fprintf(w, "              %s\n", surface.Escape(f.Evidence.Reason))
+		switch e := f.Evidence; {
+		case e.Outcome == evidence.Absent && e.Reason != "": // which says all of it
+			fmt.Fprintf(w, "  warning     %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason))
+		case e.Outcome == evidence.Absent && e.Scheme == evidence.File:
+			fmt.Fprintf(w, "  warning     nobody published a sha256 of %s\n", surface.Escape(e.Subject))
+		case e.Reason != "":
+			fmt.Fprintf(w, "  warning     %s\n              %s\n", e.Title(), surface.Escape(e.Reason))
+		default:
+			fmt.Fprintf(w, "  warning     %s\n", e.Title())
 		}
 	}
 }
@@ -308,18 +324,18 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		fmt.Fprintf(w, "  sends it    %s: %s\n", surface.Escape(name), surface.Escape(e.Launch.Headers[name]))
 	}
 	if runs, ok := e.Artifacts[e.Ref]; ok {
-		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(e.Ref), runs)
+		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(e.Ref), formatDigest(w, runs))
 	}
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		if ref != e.Ref {
-			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), formatDigest(w, e.Artifacts[ref]))
 		}
 	}
 	if e.Image != "" {
 		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
 	}
 	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
-		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
+		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), formatDigest(w, e.Platforms[platform]))
 	}
 	if e.Launch.Facet != "" {
 		fmt.Fprintf(w, "  facet       %s\n", surface.Escape(e.Launch.Facet))
@@ -332,7 +348,7 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		if e.Source.Built() {
 			by = "built by  "
 		}
-		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), runtime.Digest)
+		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), formatDigest(w, runtime.Digest))
 	}
 	if len(e.Arguments) > 0 {
 		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(e.Arguments, " ")))
@@ -356,7 +372,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		fmt.Fprintf(w, "  record      %s at %s\n", surface.Escape(r.Subject()), surface.Escape(r.Registry))
 	}
 	if e.Closure != nil {
-		fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+		if columns, _ := terminalOf(w); columns == 0 {
+			fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+		}
 		if len(e.Closure.Scripts) > 0 {
 			fmt.Fprintf(w, "  run         install scripts of %s\n",
 				surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
@@ -382,9 +400,15 @@ func showSurface(a *app.App, w io.Writer, s *surface.Surface, commands string) {
 	if s == nil {
 		return
 	}
-	fmt.Fprintf(w, "  surface     %s\n", s.Digest())
+	fmt.Fprintf(w, "  surface     %s\n", formatDigest(w, s.Digest()))
 	outline := s.Outline()
+	bare := 0 // items of one kind, one after the other, of which there is nothing but a key
 	for _, line := range strings.Split(strings.TrimSuffix(outline, "\n"), "\n") {
+		if strings.Contains(line, "  ") {
+			bare = 0
+		} else if bare++; bare > mostListed {
+			continue
+		}
 		fmt.Fprintf(w, "    %s\n", line)
 	}
 	if more := len(s.FullText()) - len(outline); more > 0 && !a.HasTerminal() {
@@ -429,7 +453,47 @@ func showChanges(w io.Writer, changes []surface.Change) {
 		count[c.Severity]++
 	}
 	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium], count[surface.Low])
-	for _, line := range strings.Split(strings.TrimSuffix(surface.FormatChanges(changes), "\n"), "\n") {
-		fmt.Fprintf(w, "    %s\n", line)
+	gone := map[surface.Class]int{}
+	listed := slices.DeleteFunc(slices.Clone(changes), func(c surface.Change) bool {
+		if c.Path != "" || c.New != "" {
+			return false
+		}
+		gone[c.Class]++
+		return gone[c.Class] > mostListed
+	})
+	for _, line := range strings.Split(strings.TrimSuffix(surface.FormatChanges(listed), "\n"), "\n") {
+		for _, line := range splitChanged(w, line) {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
 	}
+	if more := len(changes) - len(listed); more > 0 {
+		fmt.Fprintf(w, "    and %s more that are gone; --json lists all of them\n", evidence.Count(more, "item"))
+	}
+}
+
+// splitChanged returns a line of [surface.FormatChanges] as it is, or on a terminal one that marks changed words as two: the
+// old text and the new, with what differs in colour.
+func splitChanged(w io.Writer, line string) []string {
+	columns, _ := terminalOf(w)
+	text := strings.TrimLeft(line, " ")
+	pieces := surface.SplitMarked(text)
+	changed := slices.ContainsFunc(pieces, func(p surface.Piece) bool { return p.Sign != "" })
+	if columns == 0 || !changed {
+		return []string{line}
+	}
+	indent := line[:len(line)-len(text)]
+	var out []string
+	for _, side := range []struct{ mark, colour string }{{"-", "31"}, {"+", "32"}} {
+		whole := ""
+		for _, p := range pieces {
+			switch p.Sign {
+			case "":
+				whole += p.Text
+			case side.mark:
+				whole += colour(w, side.colour, p.Text)
+			}
+		}
+		out = append(out, indent+colour(w, side.colour, side.mark)+" "+whole)
+	}
+	return out
 }

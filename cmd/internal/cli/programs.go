@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
@@ -51,5 +53,16 @@ every start.`,
 	program.SetFrontPage(root,
 		[]string{"protect", "status", "review", "upgrade", "undo", "add", "check", "publish", "doctor"},
 		[]string{"author=author", "team=user", "registry=operator", "plugins=host"})
+	a.Rewrite = addExisting
 	return root
+}
+
+// addExisting lets "add --existing" be 'hallmark adopt', with its flags: who looks for a way to add skills that are there
+// already looks at add.
+func addExisting(_ *cobra.Command, args []string) []string {
+	const existing = "--existing"
+	if len(args) == 0 || args[0] != "add" || !slices.Contains(args, existing) {
+		return args
+	}
+	return append([]string{"adopt"}, slices.DeleteFunc(slices.Clone(args[1:]), func(word string) bool { return word == existing })...)
 }

@@ -78,7 +78,8 @@ those that --item names.`,
 				case chosen && len(r.Refused) == len(r.Items):
 					return host.NoConsent, nil
 				case chosen: // each was asked for
-					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
+					fmt.Fprintln(a.Stderr)
+					showConsent(a, a.Stderr, r.Consent())
 					return host.InformedConsent, nil
 				case !asJSON:
 					showReview(a, a.Stderr, r)
@@ -239,15 +240,17 @@ func showWaiting(a *app.App, w io.Writer, waiting *launch.Waiting) {
 		}
 		updated = slices.DeleteFunc(updated, same)
 		fmt.Fprintf(w, "\n%s\n  started by  %s  %s\n  before      %s  %s\n", strings.Join(namesOf(of), ", "),
-			surface.Escape(first.Runtime.Path), first.Runtime.Digest, surface.Escape(first.Approved.Path),
-			first.Approved.Digest)
+			surface.Escape(first.Runtime.Path), formatDigest(w, first.Runtime.Digest),
+			surface.Escape(first.Approved.Path), formatDigest(w, first.Approved.Digest))
 	}
 	all := "all"
 	for _, h := range waiting.Held {
 		all = "all that is not held back"
 		fmt.Fprintf(w, "\n%s\n  held back   %s\n", h.Name, headlineOf(h.Err))
 	}
-	fmt.Fprintf(w, "\n  consent     %s  (%s)\n", waiting.Consent(), all)
+	if columns, _ := terminalOf(w); columns == 0 || !a.HasTerminal() {
+		fmt.Fprintf(w, "\n  consent     %s  (%s)\n", waiting.Consent(), all)
+	}
 }
 
 // headlineOf says in one line why a server is held back. The error itself follows the question.
@@ -290,7 +293,7 @@ func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 		if len(r.Extra) > 0 {
 			fmt.Fprintf(w, "  with        %s  (arguments after --)\n", surface.Escape(fmt.Sprintf("%q", r.Extra)))
 		}
-		fmt.Fprintf(w, "  consent     %s\n", r.Consent())
+		showConsent(a, w, r.Consent())
 	}()
 	if r.Unlocked != nil {
 		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments,
@@ -306,7 +309,7 @@ func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 	showEntry(w, r.Entry, r.Runtime)
 	showWeaker(w, r.Weaker)
 	if r.Approved != nil {
-		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
+		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), formatDigest(w, r.Approved.Digest))
 	}
 	showVarying(w, r.Varying())
 	if r.Note == nil {

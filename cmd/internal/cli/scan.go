@@ -296,8 +296,8 @@ func showCover(b *strings.Builder, s scan.Server) {
 		b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
 			"asking\n")
 	case s.Cover == scan.Unapproved:
-		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then " +
-			"hallmark run refuses it\n")
+		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it and asks you; until then it does " +
+			"not start\n")
 	case s.Cover == scan.Editor && len(s.Roots) == 0:
 		b.WriteString("    editor   reads and writes what its client names as roots\n")
 	case s.Cover == scan.Editor:

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // table prints rows in columns, the first of which is a state, in colour on a terminal that shows colours. On a terminal no
@@ -27,7 +28,7 @@ func (t *table) add(texts ...string) { t.rows = append(t.rows, texts) }
 
 // writeTo prints the rows.
 func (t *table) writeTo(w io.Writer) {
-	columns, colours := terminalOf(w)
+	columns, _ := terminalOf(w)
 	var widths []int
 	for _, row := range t.rows {
 		for i, text := range row[:len(row)-1] {
@@ -45,8 +46,8 @@ func (t *table) writeTo(w io.Writer) {
 			}
 			gap := max(0, widths[i]-utf8.RuneCountInString(text)) + 2
 			used += utf8.RuneCountInString(text) + gap
-			if colour := stateColours[text]; i == 0 && colours && colour != "" {
-				text = "\x1b[" + colour + "m" + text + "\x1b[0m"
+			if code := stateColours[text]; i == 0 && code != "" {
+				text = colour(w, code, text)
 			}
 			line += text + strings.Repeat(" ", gap)
 		}
@@ -73,10 +74,21 @@ func (f *failing) Write(text []byte) (int, error) {
 	return n, err
 }
 
+// screen is text for a person at a terminal, which is shown there later. What is for scripts is left out of it, such as the
+// whole of a digest: see [formatDigest].
+type screen struct {
+	io.Writer
+	columns int
+	colours bool
+}
+
 // terminalOf returns how wide w is, and whether it shows colours; 0 if it is no terminal.
 func terminalOf(w io.Writer) (columns int, colours bool) {
-	if noting, ok := w.(*failing); ok {
-		w = noting.to
+	switch of := w.(type) {
+	case *failing:
+		w = of.to
+	case *screen:
+		return of.columns, of.colours
 	}
 	f, ok := w.(*os.File)
 	if !ok {
@@ -87,6 +99,23 @@ func terminalOf(w io.Writer) (columns int, colours bool) {
 		return 0, false
 	}
 	return columns, os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// formatDigest returns a digest as w is to have it: as much as a person can compare on a terminal, else all of it.
+func formatDigest(w io.Writer, d digest.Digest) string {
+	const most = len("sha256:") + 16
+	if columns, _ := terminalOf(w); columns > 0 && len(d.String()) > most {
+		return d.String()[:most] + "…"
+	}
+	return d.String()
+}
+
+// colour returns text in a colour, where w shows colours.
+func colour(w io.Writer, code, text string) string {
+	if _, colours := terminalOf(w); colours {
+		return "\x1b[" + code + "m" + text + "\x1b[0m"
+	}
+	return text
 }
 
 // writeFolded prints a text, on a terminal in lines that fit, each after the first behind indent.

@@ -106,7 +106,8 @@ func showUpgrade(a *app.App, w io.Writer, p *pin.Pinned) {
 		fmt.Fprintln(w, "  surface     not looked at: --start lets it start, to see what it shows")
 		return
 	}
-	showPin(a, w, p)
+	showBytes(w, p)
+	showJudged(a, w, p)
 }
 
 // showMoves prints what of a server's entry an upgrade replaces, as far as it is known.
@@ -122,6 +123,9 @@ func showMoves(w io.Writer, p *pin.Pinned) {
 	}
 	line("record", before.Launch.Server, p.Entry.Launch.Server)
 	line("artifact", before.Ref, p.Entry.Ref)
+	if columns, _ := terminalOf(w); columns > 0 {
+		return // the digests that count are shown below
+	}
 	line("digest", before.Artifacts[before.Ref].String(), p.Entry.Artifacts[p.Entry.Ref].String())
 	for _, platform := range slices.Sorted(maps.Keys(p.Entry.Platforms)) {
 		line(platform, before.Platforms[platform].String(), p.Entry.Platforms[platform].String())

@@ -67,11 +67,8 @@ type digestPair struct {
 // changeText is a change of a surface.
 type changeText struct {
 	Severity, Class, Item, Path, Summary string
-	Text                                 []diffPiece // words that went and came
+	Text                                 []surface.Piece // words that went and came
 }
-
-// diffPiece is a part of a text: Sign is "-" for what went, "+" for what came, else "".
-type diffPiece struct{ Text, Sign string }
 
 // diffLine is a line of the comparison of documents, Sign being "-", "+", "@" or "".
 type diffLine struct{ Text, Sign string }
@@ -212,49 +209,8 @@ func (d *diffData) surfaces(old, new *surface.Surface) {
 		text = clip(strings.TrimSpace(strings.ReplaceAll(text, "\n    ", "\n")), room)
 		room -= len(text)
 		d.Changes = append(d.Changes,
-			changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, splitMarked(text)})
+			changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, surface.SplitMarked(text)})
 	}
-}
-
-// splitMarked splits a text of package surface at [-what went-] and {+what came+}. Marks that
-// a server sent have a backslash before them there; one that is not closed is text.
-func splitMarked(text string) (out []diffPiece) {
-	for text != "" {
-		at, end, sign := -1, "", ""
-		for i := 0; i+1 < len(text); i++ {
-			if i > 0 && text[i-1] == '\\' {
-				continue
-			}
-			switch text[i : i+2] {
-			case "[-":
-				at, end, sign = i, "-]", "-"
-			case "{+":
-				at, end, sign = i, "+}", "+"
-			}
-			if at >= 0 {
-				break
-			}
-		}
-		if at < 0 {
-			return append(out, diffPiece{Text: text})
-		}
-		length := -1
-		for i := at + 2; i+1 < len(text); i++ {
-			if text[i:i+2] == end && text[i-1] != '\\' {
-				length = i - at - 2
-				break
-			}
-		}
-		if length < 0 {
-			return append(out, diffPiece{Text: text})
-		}
-		if at > 0 {
-			out = append(out, diffPiece{Text: text[:at]})
-		}
-		out = append(out, diffPiece{text[at+2 : at+2+length], sign})
-		text = text[at+2+length+2:]
-	}
-	return out
 }
 
 // documents fills in what differs of the documents, line by line in canonical order.

@@ -65,20 +65,6 @@ func TestTypeable(t *testing.T) {
 	}
 }
 
-func TestMarked(t *testing.T) {
-	for text, want := range map[string][]diffPiece{
-		"":                     nil,
-		"a b":                  {{"a b", ""}},
-		"a [-b-]{+c+} d":       {{"a ", ""}, {"b", "-"}, {"c", "+"}, {" d", ""}},
-		`a \[-b\-] {+\[-x-]+}`: {{`a \[-b\-] `, ""}, {`\[-x-]`, "+"}},
-		"[-open":               {{"[-open", ""}},
-	} {
-		if got := splitMarked(text); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // Capabilities of a plugin are shown by their names, whether these stand alone or in objects.
 func TestCapabilities(t *testing.T) {
 	var m manifestText
