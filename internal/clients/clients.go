@@ -32,14 +32,27 @@ import (
 	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
+
+// unknownClient is the error for a name that is no client's: it says which may be meant, or all that there are.
+func unknownClient(id string) error {
+	typed := strings.ToLower(id)[:min(len(id), 40)]
+	near := slices.DeleteFunc(Names(), func(name string) bool {
+		return spelling.Distance(typed, name) > len(typed)/3 && !(len(typed) > 2 && strings.Contains(name, typed))
+	})
+	if len(near) > 0 {
+		return fmt.Errorf("%+q is no client that is known; did you mean %s?", id, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%+q is no client that is known: %s", id, strings.Join(Names(), ", "))
+}
 
 // Find lists the existing files of the clients called ids, or of all clients. A file that several
 // clients read in the same way is listed once.
 func Find(m Machine, ids ...string) ([]File, error) {
 	for _, id := range ids {
 		if !slices.Contains(Names(), id) {
-			return nil, fmt.Errorf("%+q is no client that is known: %s", id, strings.Join(Names(), ", "))
+			return nil, unknownClient(id)
 		}
 	}
 	var found []File

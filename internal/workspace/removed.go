@@ -48,10 +48,13 @@ func (w *Workspace) missingConfig() error {
 	if err := policy.Judge(policy.Check, policy.Settings{}, report).Err(); err != nil {
 		return err
 	}
-	return &evidence.Error{
-		Subject: w.Path(project.ConfigFile), Kind: evidence.Validation, Err: ErrNoConfig,
-		Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
+	hint := "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project"
+	if own := w.Host.Places.Config; own != w.Dir {
+		if _, err := os.Stat(filepath.Join(own, project.ConfigFile)); err == nil {
+			hint += "; the servers of your own clients are in --project " + host.QuoteArguments([]string{own})
+		}
 	}
+	return &evidence.Error{Subject: w.Path(project.ConfigFile), Kind: evidence.Validation, Err: ErrNoConfig, Hint: hint}
 }
 
 // Empty returns dir as a project that declares and locks nothing, without reading its files.

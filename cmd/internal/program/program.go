@@ -60,7 +60,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		} else {
 			err = explainUnknown(cmd, err)
-			fmt.Fprintf(os.Stderr, "%s: %s\n", name, escapeHidden(artifact.RedactURLs(err.Error())))
+			fmt.Fprintf(Fold(os.Stderr), "%s: %s\n", name, escapeHidden(artifact.RedactURLs(err.Error())))
 		}
 	}
 	return ExitCode(err)

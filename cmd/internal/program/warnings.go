@@ -43,7 +43,7 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	if w.Clear != nil {
 		w.Clear()
 	}
-	_, err := fmt.Fprintln(w.Stderr, b.String())
+	_, err := fmt.Fprintln(Fold(w.Stderr), b.String())
 	return err
 }
 

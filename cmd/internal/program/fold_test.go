@@ -1,11 +1,11 @@
-package app
+package program
 
 import (
 	"slices"
 	"testing"
 )
 
-func TestWrapLine(t *testing.T) {
+func TestFoldLine(t *testing.T) {
 	for line, want := range map[string][]string{
 		"":                            {""},
 		"short":                       {"short"},
@@ -20,7 +20,7 @@ func TestWrapLine(t *testing.T) {
 		"a  bc 012345678 hi":          {"a  bc", "012345678", "   hi"},
 		"a \x1b[31mbcd\x1b[0m efg hi": {"a \x1b[31mbcd\x1b[0m efg", "hi"},
 	} {
-		if got := wrapLine(line, 10); !slices.Equal(got, want) {
+		if got := FoldLine(line, 10); !slices.Equal(got, want) {
 			t.Errorf("%q: %q", line, got)
 		}
 	}
