@@ -2,11 +2,12 @@ package serverjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -26,30 +27,68 @@ type layout struct {
 // key, and everything else byte for byte as it was. The object is written as the
 // document is: its indentation, its line ends. Only Key and Value of hashes are used.
 func SetFileHashes(raw []byte, hashes []FileHash) ([]byte, error) {
-	l, err := findLayout(raw, "file_hashes")
+	entries, err := hashObject(hashes)
 	if err != nil {
 		return nil, err
 	}
-	entries := map[string]string{}
+	return setAt(raw, []string{"file_hashes"}, entries, "")
+}
+
+// member is one of an object that is written. Its value is a string or the members of an object.
+type member struct {
+	key   string
+	value any
+}
+
+// hashObject is the value of file_hashes, sorted by key.
+func hashObject(hashes []FileHash) ([]member, error) {
+	out := []member{}
 	for _, h := range hashes {
-		if _, ok := entries[h.Key]; ok {
-			return nil, fmt.Errorf("file_hashes: %+q is given twice", clip(h.Key))
+		out = append(out, member{h.Key, h.Value})
+	}
+	slices.SortFunc(out, func(a, b member) int { return strings.Compare(a.key, b.key) })
+	for i := range out {
+		if i > 0 && out[i].key == out[i-1].key {
+			return nil, fmt.Errorf("file_hashes: %+q is given twice", clip(out[i].key))
 		}
-		entries[h.Key] = h.Value
 	}
-	value := l.formatObject(entries)
-	out := new(bytes.Buffer)
-	if l.end > 0 {
-		out.Write(raw[:l.start])
-		out.WriteString(value)
-		out.Write(raw[l.end:])
-		return out.Bytes(), nil
+	return out, nil
+}
+
+// setAt returns raw, a JSON value, with the value at path, a member's name or an index a step, set to a string or
+// to the members of an object. Objects that are missing are made. All else stays byte for byte. unit is what
+// the document indents by, "" for what its first member shows.
+func setAt(raw []byte, path []string, value any, unit string) ([]byte, error) {
+	if bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("[")) {
+		start, end, err := findElement(raw, path[0])
+		if err != nil {
+			return nil, err
+		}
+		inner, err := setAt(raw[start:end], path[1:], value, unit)
+		return slices.Concat(raw[:start], inner, raw[end:]), err
 	}
-	out.Write(raw[:l.last])
+	l, err := findLayout(raw, path[0])
+	if err != nil {
+		return nil, err
+	}
+	if unit == "" {
+		unit = l.indent
+	}
+	switch {
+	case l.end > 0 && len(path) == 1:
+		return slices.Concat(raw[:l.start], []byte(l.format(value, l.indent, unit)), raw[l.end:]), nil
+	case l.end > 0:
+		inner, err := setAt(raw[l.start:l.end], path[1:], value, unit)
+		return slices.Concat(raw[:l.start], inner, raw[l.end:]), err
+	}
+	for i := len(path) - 1; i > 0; i-- {
+		value = []member{{path[i], value}}
+	}
+	out := bytes.NewBuffer(slices.Clone(raw[:l.last]))
 	if l.last > l.open {
 		out.WriteByte(',')
 	}
-	out.WriteString(l.newline + l.indent + `"file_hashes":` + l.colon + value)
+	out.WriteString(l.newline + l.indent + quote(path[0]) + ":" + l.colon + l.format(value, l.indent, unit))
 	if l.last == l.open {
 		out.WriteString(l.newline)
 		out.Write(bytes.TrimLeft(raw[l.last:], " \t\r\n"))
@@ -59,25 +98,46 @@ func SetFileHashes(raw []byte, hashes []FileHash) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// formatObject writes entries as the value of a member.
-func (l layout) formatObject(entries map[string]string) string {
+// findElement returns where the element of an array is.
+func findElement(raw []byte, index string) (start, end int, err error) {
+	n, err := strconv.Atoi(index)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if err == nil {
+		_, err = dec.Token()
+	}
+	for ; err == nil && dec.More(); n-- {
+		var value json.RawMessage
+		if err = dec.Decode(&value); err == nil && n == 0 {
+			end = int(dec.InputOffset())
+			return end - len(value), end, nil
+		}
+	}
+	return 0, 0, cmp.Or(err, fmt.Errorf("server.json: there is no element %s", index))
+}
+
+// format writes a value of a member that is indented by indent.
+func (l layout) format(value any, indent, unit string) string {
+	members, ok := value.([]member)
+	if !ok {
+		return quote(fmt.Sprint(value))
+	}
 	var b strings.Builder
 	b.WriteByte('{')
-	inner := l.indent + l.indent
+	inner := indent + unit
 	if l.newline == "" {
 		inner = ""
 	}
-	for i, key := range slices.Sorted(maps.Keys(entries)) {
+	for i, m := range members {
 		if i > 0 {
 			b.WriteByte(',')
 			if l.newline == "" && l.colon != "" {
 				b.WriteByte(' ')
 			}
 		}
-		b.WriteString(l.newline + inner + quote(key) + ":" + l.colon + quote(entries[key]))
+		b.WriteString(l.newline + inner + quote(m.key) + ":" + l.colon + l.format(m.value, inner, unit))
 	}
-	if len(entries) > 0 && l.newline != "" {
-		b.WriteString(l.newline + l.indent)
+	if len(members) > 0 && l.newline != "" {
+		b.WriteString(l.newline + indent)
 	}
 	return b.String() + "}"
 }

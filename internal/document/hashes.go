@@ -20,13 +20,30 @@ type Hashes struct {
 	Verdict policy.Verdict
 }
 
+// ParseUnhashed reads a server.json whose hashes are to be made anew: it may have hashes of an older version, or such that
+// are malformed.
+func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
+	if bare, err := serverjson.WithoutHashes(data); err == nil {
+		data = bare
+	}
+	return Parse(name, data)
+}
+
 // HashFiles fetches every file of the document's packages and hashes it. It ignores the hashes
-// that the document has already. It returns no hashes if the verdict refuses.
+// that the document has already. It returns no hashes if the verdict refuses, as it does if a file was not fetched.
 func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
-	if err := doc.Validate().Err(); err != nil {
+	doc, err := ParseUnhashed(where, doc.Raw)
+	if err == nil {
+		err = doc.Validate().Err()
+	}
+	if err != nil {
 		return nil, InvalidError(where, err)
 	}
-	all, _, err := Subjects(h.Fetch, &serverjson.Document{Packages: doc.Packages}, where, true)
+	packages := slices.Clone(doc.Packages)
+	for i := range packages {
+		packages[i].FileSHA256 = ""
+	}
+	all, _, err := Subjects(h.Fetch, &serverjson.Document{Packages: packages}, where, true)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +60,9 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 		return nil, err
 	}
 	// The publisher claims nothing yet, so a missing claim is not a finding here.
-	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Authority == evidence.Publisher })
+	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
+		return e.Authority == evidence.Publisher && e.Outcome == evidence.Absent
+	})
 	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
 	if out.Verdict.Allowed() {
 		slices.SortFunc(files, func(a, b serverjson.FileHash) int { return cmp.Compare(a.Key, b.Key) })
@@ -53,15 +72,15 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 }
 
 // WriteHashes writes hashes into the document at path, which was read as raw, and keeps every
-// other byte of the file.
-func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash) error {
-	data, err := serverjson.SetFileHashes(raw, hashes)
+// other byte of the file: see [serverjson.SetHashes]. It returns what it replaced, and writes nothing that is not valid.
+func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash, meta bool) ([]serverjson.Replaced, error) {
+	data, replaced, err := serverjson.SetHashes(raw, hashes, meta)
 	if err != nil {
-		return evidence.Errorf(evidence.Validation, path, "", err)
+		return nil, InvalidError(path, err)
 	}
 	st, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return durable.WriteFile(path, data, st.Mode().Perm())
+	return replaced, durable.WriteFile(path, data, st.Mode().Perm())
 }

@@ -34,7 +34,7 @@ func readDocument(names []string) (name string, data []byte, err error) {
 
 // HashGenCommand returns the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
-	var write, asJSON bool
+	var write, meta, asJSON bool
 	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "hash-gen [server.json]",
@@ -42,16 +42,23 @@ func HashGenCommand(a *app.App) *cobra.Command {
 		Example: "\n--write\nnotes/server.json --json",
 		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
-Nothing is published. With --write the object is put into the file instead, which
-keeps the rest of it byte for byte. A hash tells which bytes a file has, not who made
-it: it shows integrity, not authenticity.`,
+Nothing is published. A hash tells which bytes a file has, not who made it: it shows
+integrity, not authenticity.
+
+With --write the hashes are put into the file, in all places where it has some, and the rest
+of it stays byte for byte. Hashes of an older version are replaced, and named. The fileSha256 of
+an mcpb package is written too. Clients that know only the official schema drop file_hashes
+without a word; with --meta they stand in _meta, which such clients keep.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
 			}
-			doc, err := document.Parse(name, data)
+			if meta && !write {
+				return app.Usage(c, errors.New("--meta says where --write puts the hashes: give both"))
+			}
+			doc, err := document.ParseUnhashed(name, data)
 			if err != nil {
 				return err
 			}
@@ -65,8 +72,9 @@ it: it shows integrity, not authenticity.`,
 			}
 			a.Bars.Stop()
 			err = hashes.Verdict.Err()
+			var replaced []serverjson.Replaced
 			if err == nil && write {
-				err = document.WriteHashes(name, data, hashes.Files)
+				replaced, err = document.WriteHashes(name, data, hashes.Files, meta)
 			}
 			object := map[string]string{}
 			for _, f := range hashes.Files {
@@ -75,8 +83,9 @@ it: it shows integrity, not authenticity.`,
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					FileHashes map[string]string `json:"file_hashes,omitempty"`
-				}{app.OutcomeOf(hashes.Verdict, err), object}, err)
+					FileHashes map[string]string     `json:"file_hashes,omitempty"`
+					Replaced   []serverjson.Replaced `json:"replaced,omitempty"` // with --write
+				}{app.OutcomeOf(hashes.Verdict, err), object, replaced}, err)
 			}
 			if err != nil {
 				return err
@@ -85,13 +94,21 @@ it: it shows integrity, not authenticity.`,
 				return err
 			}
 			if write {
+				for _, r := range replaced {
+					text := "removed: %s, of which no package of the document is any more; it was %s"
+					if r.Now != "" {
+						text = "replaced: %s was %s; now " + r.Now
+					}
+					fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
+				}
 				fmt.Fprintf(a.Stderr, "%s: %s written to %s\n", a.Name, evidence.Count(len(hashes.Files), "hash"), name)
 				return nil
 			}
 			return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
 		}),
 	}
-	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
+	c.Flags().BoolVar(&write, "write", false, "put the hashes into the file instead of printing them")
+	c.Flags().BoolVar(&meta, "meta", false, "with --write: put the hashes into _meta too, which every client keeps")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
 	limits.Register(c.Flags())
 	a.AllowFlags(c)
