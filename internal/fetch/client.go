@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
@@ -16,6 +17,7 @@ type Client struct {
 	limits  Limits
 	log     *slog.Logger
 	slots   chan struct{}     // holds one value for each fetch that runs
+	patient time.Time         // until when what is not there yet is asked for again: see Limits.Wait
 	held    *transfer.Budget  // for the files on this machine
 	network *transfer.Network // of the ecosystems without one of their own; in a view for one, of that
 	hosts   consent.Hosts     // those that may be asked

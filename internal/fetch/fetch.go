@@ -50,6 +50,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -71,6 +72,7 @@ func New(config Config) *Client {
 	if c.config.create == nil {
 		c.config.create = createTemp
 	}
+	c.patient = time.Now().Add(c.limits.Wait)
 	c.hosts = c.newHosts()
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = transfer.NewBudget(c.limits.Held)
@@ -129,12 +131,32 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 	if c, err = c.withTool(ref.Kind()); err != nil {
 		return nil, err
 	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
+	algs = append([]digest.Algorithm{digest.SHA256}, algs...)
+	return await(ctx, c, ref, func() (*Download, error) {
+		ctx, release, err := c.begin(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return e.fetch(ctx, c, ref, algs)
+	})
+}
+
+// await calls ask again while it says that ref is not there, as long as [Limits.Wait] allows.
+func await[T any](ctx context.Context, c *Client, ref artifact.Ref, ask func() (T, error)) (T, error) {
+	for pause := c.limits.Backoff; ; pause = min(2*pause, c.limits.BackoffMax) {
+		got, err := ask()
+		left := time.Until(c.patient)
+		if !isNotFound(err) || left <= 0 {
+			return got, err
+		}
+		c.log.Warn("waiting for " + wire.Name(ref.String()) + ", which is not there yet")
+		select {
+		case <-ctx.Done():
+			return got, context.Cause(ctx)
+		case <-time.After(min(pause, left)):
+		}
 	}
-	defer release()
-	return e.fetch(ctx, c, ref, append([]digest.Algorithm{digest.SHA256}, algs...))
 }
 
 // Files expands a Ref that stands for several files, such as a PyPI release, to one Ref for
@@ -148,7 +170,7 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	if err != nil {
 		return nil, err
 	}
-	return e.files(ctx, c, ref)
+	return await(ctx, c, ref, func() ([]artifact.Ref, error) { return e.files(ctx, c, ref) })
 }
 
 // UserConfig returns a configuration that is completed from what a user already has, as far as it

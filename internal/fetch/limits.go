@@ -20,6 +20,10 @@ type Limits struct {
 	BackoffMax   time.Duration // longest pause, also if Retry-After asks for more
 	Parallel     int           // fetches at once in one Client
 
+	// Wait is how long a client asks again for what is not there yet, from when it was made: a
+	// registry may show a version minutes after it was published.
+	Wait time.Duration // 0: not at all
+
 	// Fetches for one document, such as a server.json. Callers of the Client count them.
 	DocumentFiles  int // in all
 	DocumentAtOnce int // at the same time
@@ -69,6 +73,7 @@ func (l Limits) orDefault() Limits {
 		DocumentFiles:  cmp.Or(l.DocumentFiles, d.DocumentFiles),
 		DocumentAtOnce: cmp.Or(l.DocumentAtOnce, d.DocumentAtOnce),
 
+		Wait:     l.Wait,
 		Together: l.Together,
 		Held:     l.Held,
 	}

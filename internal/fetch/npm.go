@@ -94,9 +94,12 @@ func (c *Client) fetchNPMVersion(ctx context.Context, ref artifact.Ref) (*NPMVer
 	}
 	v, err := c.fetchVersionDocument(ctx, ref, base)
 	if lacksVersionDocuments(err) {
-		missing := err
+		missing, _ := errors.AsType[*wire.Error](err)
 		v, err = c.fetchFromPackument(ctx, ref, base)
 		if isNotFound(err) && isNotFound(missing) {
+			if e, _ := errors.AsType[*wire.Error](err); e.Status == 0 { // there is a packument
+				missing.Err = fmt.Errorf("%w; %w", missing.Err, e.Err)
+			}
 			err = missing
 		}
 	}

@@ -83,26 +83,38 @@ func newPackument(r io.Reader, most int64) *packument {
 
 // find returns the document of a version. The cause belongs to the error.
 func (p *packument) find(version string) (data []byte, cause evidence.Cause, err error) {
-	found := 0
-	cause, err = p.read(map[string]func() error{"versions": func() error {
-		return p.eachMember(func(key string) error {
-			if key != version {
-				return p.skip()
-			}
-			found++
-			var doc json.RawMessage
-			err := p.decode(&doc)
-			data = doc
-			return err
-		})
-	}})
+	found, newest := 0, ""
+	cause, err = p.read(map[string]func() error{
+		"dist-tags": func() error {
+			return p.eachMember(func(key string) error {
+				if key != "latest" {
+					return p.skip()
+				}
+				var tag any
+				err := p.decode(&tag)
+				newest, _ = tag.(string)
+				return err
+			})
+		},
+		"versions": func() error {
+			return p.eachMember(func(key string) error {
+				if key != version {
+					return p.skip()
+				}
+				found++
+				var doc json.RawMessage
+				err := p.decode(&doc)
+				data = doc
+				return err
+			})
+		}})
 	switch {
 	case err != nil:
 		return nil, cause, err
 	case found > 1:
 		return nil, evidence.Ambiguous, errors.New("the package's document has this version twice")
 	case found == 0:
-		return nil, evidence.NotFound, errors.New("the package's document has no such version")
+		return nil, evidence.NotFound, noVersionError(newest)
 	}
 	return data, "", nil
 }
@@ -177,4 +189,12 @@ func (s *stretch) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p[:min(int64(len(p)), s.most-s.read)])
 	s.read += int64(n)
 	return n, err
+}
+
+// noVersionError says that a package is there, and a version of it is not.
+func noVersionError(newest string) error {
+	if newest == "" {
+		return errors.New("the package exists, and has no such version")
+	}
+	return fmt.Errorf("the package exists, and has no such version; its newest is %s", wire.Quoted(newest))
 }

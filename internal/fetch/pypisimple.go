@@ -61,10 +61,18 @@ func (c *Client) listPyPIBySimple(ctx context.Context, ref artifact.Ref, root st
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: wire.ShowURL(u), Err: err}
 	}
+	newest := ""
 	files = slices.DeleteFunc(files, func(f pypiFile) bool {
 		version, ok := releaseOf(ref.Normal().Name(), f.name)
+		if ok && (newest == "" || artifact.IsOlder(artifact.PyPI, newest, version)) {
+			newest = version
+		}
 		return !ok || !sameRelease(ref, ref.Name(), version)
 	})
+	if len(files) == 0 && newest != "" {
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.NotFound, URL: wire.ShowURL(u),
+			Err: fmt.Errorf("the release has no files; %w", noVersionError(newest))}
+	}
 	return pickPyPIFiles(ref, files, u)
 }
 

@@ -20,6 +20,7 @@ type FetchFlags struct {
 	bytes                    Mebibytes
 	time                     time.Duration
 	redirects, files, atOnce int
+	wait                     time.Duration
 }
 
 // Register adds the flags to f.
@@ -36,6 +37,12 @@ func (l *FetchFlags) Register(f *pflag.FlagSet) {
 		"files of one document that are fetched at once")
 }
 
+// RegisterWait adds --wait to f, for authors, who fetch what they have just published.
+func (l *FetchFlags) RegisterWait(f *pflag.FlagSet) {
+	durationVar(f, &l.wait, "wait", Bounds[time.Duration]{0, 0, 24 * time.Hour},
+		"`time` to ask again for a version that is not there yet, such as 10m")
+}
+
 // Of returns limits with the values of the flags.
 func (l *FetchFlags) Of() (limits fetch.Limits) {
 	l.Set(&limits)
@@ -46,7 +53,7 @@ func (l *FetchFlags) Of() (limits fetch.Limits) {
 // Parallel from them.
 func (l *FetchFlags) Set(limits *fetch.Limits) {
 	limits.FileSize, limits.FileTime, limits.DocumentFiles = l.bytes.Bytes(), l.time, l.files
-	limits.DocumentAtOnce, limits.Parallel = l.atOnce, l.atOnce
+	limits.DocumentAtOnce, limits.Parallel, limits.Wait = l.atOnce, l.atOnce, l.wait
 	if limits.Redirects = l.redirects; l.redirects == 0 {
 		limits.Redirects = -1 // none
 	}

@@ -111,6 +111,7 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 	c.Flags().BoolVar(&meta, "meta", false, "with --write: put the hashes into _meta too, which every client keeps")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
 	limits.Register(c.Flags())
+	limits.RegisterWait(c.Flags())
 	a.AllowFlags(c)
 	return c
 }
@@ -156,6 +157,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
 	limits.Register(c.Flags())
+	limits.RegisterWait(c.Flags())
 	a.AllowFlags(c)
 	return c
 }
@@ -348,6 +350,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil,
 		"`name` of an environment variable that a packed server gets when it is started")
 	limits.Register(c.Flags())
+	limits.RegisterWait(c.Flags())
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
