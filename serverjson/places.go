@@ -31,8 +31,7 @@ type stated struct {
 // findStated finds the places of hashes in raw, which is an object.
 func findStated(raw []byte) stated {
 	s := stated{sums: map[int]string{}, values: map[int]string{}, entries: map[string]string{}}
-	var doc map[string]any
-	_ = json.Unmarshal(raw, &doc) // what has another form has no place in it
+	doc := decodeMembers(raw)
 	top, ok := doc["file_hashes"]
 	s.top = ok
 	meta, _ := doc["_meta"].(map[string]any)
@@ -56,6 +55,14 @@ func findStated(raw []byte) stated {
 		}
 	}
 	return s
+}
+
+// decodeMembers decodes an object without a judgement of what is in it; nil if raw is none.
+func decodeMembers(raw []byte) (members map[string]any) {
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	return members
 }
 
 // WithoutHashes returns raw with no hashes in it, for whoever makes them anew: what they say, and how they

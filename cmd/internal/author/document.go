@@ -1,6 +1,7 @@
 package author
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -23,18 +25,53 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// readDocument reads the named server.json, or the one in this directory.
-func readDocument(names []string) (name string, data []byte, err error) {
+// readDocument reads the named server.json, or the one in this directory, with values set in it.
+func readDocument(a *app.App, names []string, values placeholders) (name string, data []byte, err error) {
 	name, open := "server.json", beneath.Open
 	if len(names) > 0 {
 		name, open = names[0], os.Open
 	}
-	return document.ReadFile(name, open)
+	if name, data, err = document.ReadFile(name, open); err != nil {
+		return name, nil, err
+	}
+	data, err = values.fill(a, name, data)
+	return name, data, err
+}
+
+// placeholders are what --set says: "NAME=VALUE" each.
+type placeholders []string
+
+// register adds --set to a command.
+func (p *placeholders) register(f *pflag.FlagSet) {
+	f.StringArrayVar((*[]string)(p), "set", nil,
+		"fill ${NAME} and {{NAME}} in: `NAME=VALUE`; without one, version=1.2.3 sets every version; may be given again")
+}
+
+// fill sets the values in a document, and says what it set.
+func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error) {
+	for _, text := range p {
+		name, value, _ := strings.Cut(text, "=")
+		if name == "" || value == "" {
+			return nil, evidence.Errorf(evidence.Validation, "--set", "write it as version=1.2.3",
+				fmt.Errorf("%+q is not NAME=VALUE", text))
+		}
+		out, filled, err := serverjson.Fill(data, name, value)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, file, "", err)
+		}
+		data = out
+		for _, x := range filled {
+			fmt.Fprintf(a.Stderr, "%s: set: %s was %s; now %s\n", a.Name, cmp.Or(x.Path, "a placeholder"), surface.Escape(x.Was),
+				surface.Escape(x.Now))
+		}
+	}
+	return data, nil
 }
 
 // HashGenCommand returns the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, meta, asJSON bool
+	var values placeholders
 	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "hash-gen [server.json]",
@@ -51,7 +88,7 @@ an mcpb package is written too. Clients that know only the official schema drop 
 without a word; with --meta they stand in _meta, which such clients keep.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, data, err := readDocument(names)
+			name, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -112,6 +149,7 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
 	limits.Register(c.Flags())
 	limits.RegisterWait(c.Flags())
+	values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
 }
@@ -120,6 +158,7 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
+	var values placeholders
 	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "verify [server.json]",
@@ -131,7 +170,7 @@ claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could no
 be fetched. That all match shows integrity, not authenticity.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, data, err := readDocument(names)
+			name, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -158,6 +197,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
 	limits.Register(c.Flags())
 	limits.RegisterWait(c.Flags())
+	values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
 }
@@ -165,6 +205,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 // ValidateCommand returns the command validate.
 func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
+	var values placeholders
 	c := &cobra.Command{
 		Use:   "validate [server.json]",
 		Short: "Check the form and meaning of a server.json, offline",
@@ -173,7 +214,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			if err := refusePlugin(names); err != nil {
 				return err
 			}
-			name, data, err := readDocument(names)
+			name, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -206,6 +247,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
+	values.register(c.Flags())
 	return c
 }
 
@@ -259,6 +301,7 @@ func PublishCommand(a *app.App, capture publish.SourceCapture) *cobra.Command {
 		o      = publish.Options{CaptureSource: capture}
 		base   string
 		limits app.FetchFlags
+		values placeholders
 	)
 	c := &cobra.Command{
 		Use:     "publish [server.json | FILE.facet]",
@@ -300,7 +343,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				p, err := publish.Archive(c.Context(), h, names[0], o)
 				return ReportPublishedArchive(a, p, asJSON, err)
 			}
-			name, data, err := readDocument(names)
+			name, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -351,6 +394,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 		"`name` of an environment variable that a packed server gets when it is started")
 	limits.Register(c.Flags())
 	limits.RegisterWait(c.Flags())
+	values.register(c.Flags())
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

@@ -1,0 +1,113 @@
+package serverjson
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Filled is a text of a document that [Fill] set.
+type Filled struct {
+	Path string // JSON pointer; "" for a placeholder, which may stand anywhere
+	Was  string
+	Now  string
+}
+
+// Fill returns raw with the placeholders ${name} and {{name}}, in upper or lower case, replaced by value, and everything
+// else byte for byte. Without one the name "version" sets the version of the document, of the packages that have the same
+// one, and of the addresses of their files and images that have it in them, as a release does. It also returns what it
+// set. Not to find anything to set is an error.
+func Fill(raw []byte, name, value string) ([]byte, []Filled, error) {
+	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
+		return nil, nil, fmt.Errorf("server.json: %w", err)
+	}
+	var all []Filled
+	placeholder := regexp.MustCompile(`(?i)\$\{` + regexp.QuoteMeta(name) + `\}|\{\{ ?` + regexp.QuoteMeta(name) + ` ?\}\}`)
+	inside := strings.Trim(quote(value), `"`)
+	out := placeholder.ReplaceAllStringFunc(string(raw), func(was string) string { // only a string has such characters
+		all = append(all, Filled{"", was, value})
+		return inside
+	})
+	switch {
+	case len(all) > 0:
+		return []byte(out), all, nil
+	case name != "version":
+		return nil, nil, fmt.Errorf("server.json: has no placeholder ${%s} or {{%[1]s}}", name)
+	}
+	return setVersion(raw, value)
+}
+
+// setVersion sets the version of a document, and of what has the same.
+func setVersion(raw []byte, version string) (out []byte, all []Filled, err error) {
+	doc := decodeMembers(raw)
+	old, _ := doc["version"].(string)
+	out = raw
+	set := func(members map[string]any, path []string, change func(string) string) {
+		was, ok := members[path[len(path)-1]].(string)
+		if now := change(was); err == nil && ok && now != was {
+			out, err = setAt(out, path, now, "")
+			all = append(all, Filled{"/" + strings.Join(path, "/"), was, now})
+		}
+	}
+	same := func(was string) string {
+		if was == old {
+			return version
+		}
+		return was
+	}
+	within := func(was string) string { return replaceVersion(was, old, version) }
+	set(doc, []string{"version"}, func(string) string { return version })
+	packages, _ := doc["packages"].([]any)
+	for i, p := range packages {
+		members, _ := p.(map[string]any)
+		at := []string{"packages", strconv.Itoa(i)}
+		set(members, append(at, "version"), same)
+		set(members, append(at, "identifier"), within)
+	}
+	location, _ := doc["package_location"].(map[string]any)
+	set(location, []string{"package_location", "version"}, same)
+	set(location, []string{"package_location", "url"}, within)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("server.json: has version %+q already, and no placeholder ${version}", clip(version))
+	}
+	return out, all, err
+}
+
+// replaceVersion replaces a version in an address, where it is a word: neither more digits nor letters are beside it, but
+// for a "v" before it.
+func replaceVersion(text, old, version string) string {
+	if old == "" {
+		return text
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, old)
+		if i < 0 {
+			return b.String() + text
+		}
+		before, after := text[:i], text[i+len(old):]
+		b.WriteString(before)
+		if isEndOfWord(strings.TrimSuffix(before, "v")) && isStartOfWord(after) {
+			b.WriteString(version)
+		} else {
+			b.WriteString(old)
+		}
+		text = after
+	}
+}
+
+// isEndOfWord reports whether nothing before a version belongs to it.
+func isEndOfWord(before string) bool {
+	return before == "" || strings.ContainsRune(":/-_@=+", rune(before[len(before)-1]))
+}
+
+// isStartOfWord reports whether nothing after a version belongs to it: ".1" and "-rc.1" would, and ".mcpb" and "-linux.tar.gz"
+// do not.
+func isStartOfWord(after string) bool {
+	return !versionGoesOn.MatchString(after)
+}
+
+var versionGoesOn = regexp.MustCompile(`^(?:[0-9A-Za-z]|\.[0-9]|[-+.]?(?:alpha|beta|rc|dev|post|pre|a|b)[-.]?[0-9])`)

@@ -1,0 +1,83 @@
+package serverjson
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFill(t *testing.T) {
+	for name, c := range map[string]struct{ raw, set, want string }{
+		"placeholders": {`{"version": "${VERSION}", "packages": [{"identifier": "ghcr.io/a/b:{{ version }}", "version":"{{version}}"}],` +
+			` "file_hashes": {"npm:a@${version}": "x"}}`, "version=1.2.3",
+			`{"version": "1.2.3", "packages": [{"identifier": "ghcr.io/a/b:1.2.3", "version":"1.2.3"}], "file_hashes": {"npm:a@1.2.3": "x"}}`},
+		"another name": {`{"name": "io.github.${OWNER}/n", "version": "${VERSION}"}`, "owner=acme", `{"name": "io.github.acme/n", "version": "${VERSION}"}`},
+		"escaped":      {`{"title": "${T}"}`, `T=a"b`, `{"title": "a\"b"}`},
+		"none":         {`{"version": "1.0.0"}`, "owner=acme", ""},
+		"no JSON":      {`{"version": `, "version=1.0.0", ""},
+		"every version": {"{\n  \"version\": \"1.0.0\",\n  \"packages\": [ {\"version\":\"1.0.0\"}, {\"version\" : \"2.0.0\"} ]\n}\n", "version=1.0.1",
+			"{\n  \"version\": \"1.0.1\",\n  \"packages\": [ {\"version\":\"1.0.1\"}, {\"version\" : \"2.0.0\"} ]\n}\n"},
+		"addresses": {`{"version":"1.0.0","packages":[{"identifier":"https://example.com/v1.0.0/notes-1.0.0-linux.mcpb"},{"identifier":"ghcr.io/a/b:v1.0.0"},` +
+			`{"identifier":"ghcr.io/a/b:11.0.0"},{"identifier":"ghcr.io/a/b:1.0.0-rc.1"},{"identifier":"ghcr.io/a/b:1.0.0.1"},{"identifier":"a"}]}`, "version=1.1.0",
+			`{"version":"1.1.0","packages":[{"identifier":"https://example.com/v1.1.0/notes-1.1.0-linux.mcpb"},{"identifier":"ghcr.io/a/b:v1.1.0"},` +
+				`{"identifier":"ghcr.io/a/b:11.0.0"},{"identifier":"ghcr.io/a/b:1.0.0-rc.1"},{"identifier":"ghcr.io/a/b:1.0.0.1"},{"identifier":"a"}]}`},
+		"location": {`{"version":"1.0.0","package_location":{"type":"url","url":"https://example.com/1.0.0.tgz"}}`, "version=2.0.0",
+			`{"version":"2.0.0","package_location":{"type":"url","url":"https://example.com/2.0.0.tgz"}}`},
+		"set already":       {`{"version":"1.0.0"}`, "version=1.0.0", ""},
+		"of another form":   {`{"version":1,"packages":[1,{"version":2}]}`, "version=1.0.0", ""},
+		"no version at all": {`{"packages":[{"version":"1.0.0"}]}`, "version=1.0.1", ""},
+	} {
+		key, value, _ := strings.Cut(c.set, "=")
+		got, filled, err := Fill([]byte(c.raw), key, value)
+		if c.want == "" && err == nil || c.want != "" && (err != nil || string(got) != c.want || len(filled) == 0) {
+			t.Errorf("%s: %v %v\n%s\n%s", name, err, filled, got, c.want)
+		}
+	}
+}
+
+// What SetHashes writes is the same when it is written again, and what has no place for hashes is an error.
+func TestSetHashes(t *testing.T) {
+	const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
+	head := `"$schema":"` + CurrentSchema + `","name":"io.github.acme/notes","description":"d","version":"1.0.0"`
+	bundle := `{"registryType":"mcpb","identifier":"https://example.com/n.mcpb","transport":{"type":"stdio"}`
+	hash := FileHash{Key: "https://example.com/n.mcpb", Value: "sha256:" + strings.Repeat("ab", 32)}
+	hash.Ref = parse(t, hash.Key)
+	for name, c := range map[string]struct {
+		raw  string
+		meta bool
+		want []string // parts of the text
+		was  int      // hashes that are replaced
+	}{
+		"added":     {`{` + head + `,"packages":[` + bundle + `}]}`, false, []string{`"fileSha256":"abab`, `"file_hashes":{"https`}, 0},
+		"replaced":  {`{` + head + `,"packages":[` + bundle + `,"fileSha256":"` + zeros + `"}]}`, false, []string{`"fileSha256":"abab`, `"file_hashes":{"https`}, 1},
+		"malformed": {`{` + head + `,"packages":[` + bundle + `}],"file_hashes":["x"]}`, false, []string{`"file_hashes":{"https://example.com/n.mcpb":"sha256:abab`}, 0},
+		"in _meta":  {`{` + head + `,"packages":[` + bundle + `}]}`, true, []string{`"_meta":{"` + publisherMeta + `":{"file_hashes":{"https`}, 0},
+		"of others": {`{` + head + `,"packages":[` + bundle + `}],"file_hashes":{"npm:a@1.0.0":"x","npm:a@1.0.1":1}}`, false, []string{`"file_hashes":{"https`}, 2},
+	} {
+		out, replaced, err := SetHashes([]byte(c.raw), []FileHash{hash}, c.meta)
+		if err != nil || len(replaced) != c.was {
+			t.Errorf("%s: %v, %v", name, replaced, err)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: %s", name, out)
+			}
+		}
+		if c.meta && strings.Contains(string(out), `},"file_hashes"`) {
+			t.Errorf("%s: also at the top: %s", name, out)
+		}
+		again, replaced, err := SetHashes(out, []FileHash{hash}, c.meta)
+		if err != nil || string(again) != string(out) || len(replaced) > 0 {
+			t.Errorf("%s, again: %v %v\n%s", name, replaced, err, again)
+		}
+	}
+	for name, raw := range map[string]string{"array": "[]", "cut": `{"a":`, "not valid": `{` + head + `}`,
+		"_meta": `{` + head + `,"packages":[` + bundle + `}],"_meta":[]}`} {
+		if out, _, err := SetHashes([]byte(raw), []FileHash{hash}, true); err == nil {
+			t.Errorf("%s: gave %s", name, out)
+		}
+	}
+	if out, _, err := SetHashes([]byte(`{`+head+`,"packages":[`+bundle+`}]}`), nil, false); err != nil || !strings.Contains(string(out), `"file_hashes":{}`) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
