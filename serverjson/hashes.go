@@ -44,6 +44,7 @@ func disagrees(d digest.Digest, text string) bool {
 // checkFileHashes checks the entries of file_hashes.
 func (v *validation) checkFileHashes(d *Document) {
 	given, seen := d.givenRefs(), map[artifact.Ref]bool{}
+	strangers := map[artifact.Ref]int{} // files with a hash, by the release that no package gives
 	for _, h := range d.FileHashes {
 		claimed, err := digest.Parse(h.Value)
 		if unknown, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
@@ -58,9 +59,12 @@ func (v *validation) checkFileHashes(d *Document) {
 			v.fail(h.Pointer, "hash-key-invalid", "%v", err)
 			continue
 		}
-		if !given[wholeRelease(h.Ref)] {
-			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q: it may be of an older version; %s",
-				clip(h.Key), makeAnew)
+		if release := wholeRelease(h.Ref); !given[release] {
+			if strangers[release]++; strangers[release] > 1 {
+				continue // was said of the first file of the release
+			}
+			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q%s: it may be of an older version; %s",
+				clip(h.Key), d.othersOf(release), makeAnew)
 		}
 		ref := h.Ref.Normal()
 		first := v.hashes[ref][0]
@@ -74,6 +78,20 @@ func (v *validation) checkFileHashes(d *Document) {
 				makeAnew)
 		}
 	}
+}
+
+// othersOf says how many more entries of file_hashes are of a release.
+func (d *Document) othersOf(release artifact.Ref) string {
+	n := -1
+	for _, h := range d.FileHashes {
+		if !h.Ref.IsZero() && wholeRelease(h.Ref) == release {
+			n++
+		}
+	}
+	if n <= 0 {
+		return ""
+	}
+	return " and " + evidence.Count(n, "other file") + " of its release"
 }
 
 // makeAnew is what to do about hashes that are not those of the document's packages.

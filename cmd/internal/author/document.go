@@ -131,7 +131,7 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 				return err
 			}
 			if write {
-				for _, r := range replaced {
+				for _, r := range joinRemoved(replaced) {
 					text := "removed: %s, of which no package of the document is any more; it was %s"
 					if r.Now != "" {
 						text = "replaced: %s was %s; now " + r.Now
@@ -152,6 +152,29 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 	values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
+}
+
+// joinRemoved joins the files of one release that are gone to one, since there are dozens of some.
+func joinRemoved(all []serverjson.Replaced) (out []serverjson.Replaced) {
+	more := map[string]int{}
+	release := func(r serverjson.Replaced) string {
+		before, _, _ := strings.Cut(r.Key, "/")
+		if r.Now != "" || !strings.HasPrefix(before, "pypi:") {
+			return r.Key
+		}
+		return before
+	}
+	for _, r := range all {
+		if more[release(r)]++; more[release(r)] == 1 {
+			out = append(out, r)
+		}
+	}
+	for i, r := range out {
+		if n := more[release(r)]; n > 1 && r.Now == "" {
+			out[i].Key += " and " + evidence.Count(n-1, "other file") + " of its release"
+		}
+	}
+	return out
 }
 
 // VerifyCommand returns the command verify.
