@@ -45,6 +45,15 @@ func checkTag(s string) error {
 	return nil
 }
 
+// ReleaseAsset returns the asset of a GitHub release that r, a URL, leads to, spelled as the URL spells it. It
+// reports false for any other Ref.
+func (r Ref) ReleaseAsset() (Ref, bool) {
+	if r.kind != HTTPS {
+		return Ref{}, false
+	}
+	return releaseAsset(normalURL(r.url))
+}
+
 // releaseAsset reads a normal URL https://github.com/owner/repo/releases/download/tag/asset,
 // where the tag's slashes may be escaped or not. It reports false for what a github: Ref
 // cannot spell and for a URL with a query: these stay URLs.

@@ -248,6 +248,14 @@ func (r *Ref) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
+// Release is the normal form of what r is a file of: the whole release of PyPI, else r itself.
+func (r Ref) Release() Ref {
+	if r.kind == PyPI {
+		r.filename = ""
+	}
+	return r.Normal()
+}
+
 // Normal is the canonical spelling of r, for comparison. It may be a few bytes longer
 // than [MaxLength] and then does not parse again.
 func (r Ref) Normal() Ref {

@@ -59,7 +59,7 @@ func (v *validation) checkFileHashes(d *Document) {
 			v.fail(h.Pointer, "hash-key-invalid", "%v", err)
 			continue
 		}
-		if release := wholeRelease(h.Ref); !given[release] {
+		if release := h.Ref.Release(); !given[release] {
 			if strangers[release]++; strangers[release] > 1 {
 				continue // was said of the first file of the release
 			}
@@ -84,7 +84,7 @@ func (v *validation) checkFileHashes(d *Document) {
 func (d *Document) othersOf(release artifact.Ref) string {
 	n := -1
 	for _, h := range d.FileHashes {
-		if !h.Ref.IsZero() && wholeRelease(h.Ref) == release {
+		if !h.Ref.IsZero() && h.Ref.Release() == release {
 			n++
 		}
 	}
@@ -120,7 +120,7 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
 			continue
 		}
-		if !given[wholeRelease(h.Ref)] {
+		if !given[h.Ref.Release()] {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed,
 				"no package of the document gives this file"))
 			continue

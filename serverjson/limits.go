@@ -51,11 +51,11 @@ func (v *validation) checkLimits(d *Document) bool {
 	files, claimed := map[artifact.Ref]bool{}, map[artifact.Ref]bool{}
 	for _, h := range d.FileHashes {
 		if !h.Ref.IsZero() {
-			files[h.Ref.Normal()], claimed[wholeRelease(h.Ref)] = true, true
+			files[h.Ref.Normal()], claimed[h.Ref.Release()] = true, true
 		}
 	}
 	for _, p := range d.Packages {
-		if ref, err := p.Ref(); err == nil && !claimed[wholeRelease(ref)] {
+		if ref, err := p.Ref(); err == nil && !claimed[ref.Release()] {
 			files[ref.Normal()] = true
 		}
 	}

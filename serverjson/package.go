@@ -86,37 +86,24 @@ func (p Package) imageReference() string {
 }
 
 // Covers reports whether a package of the document gives ref.
-func (d *Document) Covers(ref artifact.Ref) bool { return d.givenRefs()[wholeRelease(ref)] }
+func (d *Document) Covers(ref artifact.Ref) bool { return d.givenRefs()[ref.Release()] }
 
 // Gives reports whether ref is what the package consists of: for PyPI any file of the
 // release, else exactly that artifact.
 func (p Package) Gives(ref artifact.Ref) bool {
 	own, err := p.Ref()
-	return err == nil && wholeRelease(own) == wholeRelease(ref)
+	return err == nil && own.Release() == ref.Release()
 }
 
-// givenRefs is the set of the packages' Refs, each as [wholeRelease] has it.
+// givenRefs is the set of the packages' Refs, each as [artifact.Ref.Release] has it.
 func (d *Document) givenRefs() map[artifact.Ref]bool {
 	all := make(map[artifact.Ref]bool, len(d.Packages))
 	for _, p := range d.Packages {
 		if ref, err := p.Ref(); err == nil {
-			all[wholeRelease(ref)] = true
+			all[ref.Release()] = true
 		}
 	}
 	return all
-}
-
-// wholeRelease is the normal form of what ref is a part of: for a file of PyPI its release,
-// else ref itself.
-func wholeRelease(ref artifact.Ref) artifact.Ref {
-	if ref.Kind() == artifact.PyPI {
-		release, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
-		if err != nil {
-			return artifact.Ref{}
-		}
-		ref = release
-	}
-	return ref.Normal()
 }
 
 // checkOrigin checks where a package comes from, and the digest that it states.

@@ -183,11 +183,11 @@ func names(key string, file artifact.Ref, hashes []FileHash) bool {
 	}
 	files := 0
 	for _, h := range hashes {
-		if wholeRelease(h.Ref) == ref.Normal() {
+		if h.Ref.Release() == ref.Normal() {
 			files++
 		}
 	}
-	return files == 1 && wholeRelease(file) == ref.Normal()
+	return files == 1 && file.Release() == ref.Normal()
 }
 
 // onlySum is the SHA-256 of the one file that a package consists of, in hexadecimal digits; "" if it has several.

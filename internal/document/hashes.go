@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -53,7 +54,7 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	}
 	files := make([]serverjson.FileHash, len(all))
 	report, err := ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
-		files[i] = serverjson.FileHash{Key: d.Ref.String(), Ref: d.Ref, Value: d.Observed.SHA256().String()}
+		files[i] = serverjson.FileHash{Key: KeyOf(d.Ref, all), Ref: d.Ref, Value: d.Observed.SHA256().String()}
 		return nil
 	})
 	if err != nil {
@@ -83,4 +84,22 @@ func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash, meta boo
 		return nil, err
 	}
 	return replaced, durable.WriteFile(path, data, st.Mode().Perm())
+}
+
+// KeyOf is the key that file_hashes has for a file, one of those of a document, as source 000 writes it: the release alone for the only
+// file of a release of PyPI, and "github:" for an asset of a release that the document names by its URL. Other files have
+// the spelling of the document.
+func KeyOf(file artifact.Ref, all []*Subject) string {
+	switch {
+	case file.Kind() == artifact.PyPI && file.Filename() != "":
+		release := func(s *Subject) bool { return s.Ref.Release() == file.Release() }
+		whole, err := artifact.NewPyPI(file.Name(), file.Version(), "")
+		if i := slices.IndexFunc(all, release); err == nil && i >= 0 && !slices.ContainsFunc(all[i+1:], release) {
+			return whole.String()
+		}
+	}
+	if asset, ok := file.ReleaseAsset(); ok {
+		return asset.String()
+	}
+	return file.String()
 }

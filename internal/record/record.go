@@ -168,13 +168,13 @@ func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report
 	claims, bad := r.Document.Claims(where)
 	var report evidence.Report
 	for _, c := range claims {
-		if document.SameRef(c.Subject, ref) {
+		if document.SameRef(c.Subject, ref) || isOfRelease(c.Subject, ref) {
 			c.Subject, c.Authority = ref.String(), evidence.Record
 			report = append(report, evidence.Compare(c, o))
 		}
 	}
 	for _, e := range bad {
-		if document.SameRef(e.Subject, ref) {
+		if document.SameRef(e.Subject, ref) || isOfRelease(e.Subject, ref) {
 			e.Subject, e.Authority = ref.String(), evidence.Record
 			report = append(report, e)
 		}
@@ -184,6 +184,13 @@ func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report
 		report = evidence.Report{evidence.Compare(none, o)}
 	}
 	return report
+}
+
+// isOfRelease reports whether a claim is about the only file of the release of PyPI that ref is a file of. A file that came
+// later is another one than was claimed, so that it does not match.
+func isOfRelease(subject string, ref artifact.Ref) bool {
+	release, err := artifact.Parse(subject)
+	return err == nil && release.Filename() == "" && release.Normal() == ref.Release()
 }
 
 // StartablePackage returns the package of a record that can be started over stdio with node or

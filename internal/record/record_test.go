@@ -163,6 +163,27 @@ func TestClaimsOf(t *testing.T) {
 	}
 }
 
+// A claim of a release is one of its only file. A file that was added since is not what was claimed.
+func TestClaimsOfRelease(t *testing.T) {
+	is := digest.FromBytes([]byte("w"))
+	r := read(t, packaged(`{"registryType":"pypi","identifier":"my-notes","version":"1.0",`+
+		`"transport":{"type":"stdio"}}`, `,"file_hashes":{"pypi:my-notes==1.0":"`+is.String()+`"}`), registry.Meta{})
+	for ref, want := range map[string]evidence.Outcome{
+		"pypi:my-notes==1.0/my_notes-1.0-py3-none-any.whl":     evidence.Match,
+		"pypi:My_Notes==1.0/my_notes-1.0.tar.gz":               evidence.Match,
+		"pypi:my-notes==1.0/my_notes-1.0-cp312-linux.whl":      evidence.Mismatch,
+		"pypi:my-notes==1.0.1/my_notes-1.0.1-py3-none-any.whl": evidence.Absent,
+	} {
+		o := hosttest.Observed(is)
+		if want == evidence.Mismatch {
+			o = hosttest.Observed(digest.FromBytes(nil))
+		}
+		if report := r.ClaimsOf(mustRef(t, ref), o); len(report) != 1 || report[0].Outcome != want {
+			t.Errorf("%s: %+v, want %s", ref, report, want)
+		}
+	}
+}
+
 // Only what node or python starts over stdio can be started, with all arguments that it needs.
 func TestStartablePackage(t *testing.T) {
 	for packages, want := range map[string]string{
