@@ -17,9 +17,12 @@
 // Older dated schemas are read and named in a warning; the oldest writes member names
 // with underscores. The still older member
 //
-//	"package_location": {"type": "npm|pypi|github|url", "package_name", "version"?, "url"?}
+//	"package_location": {"type": "npm|pypi|github|url", "package_name"?, "version"?, "url"?}
 //
-// is read as one package, with the document's version if it has none.
+// is read as one package, with the document's version if it has none. package_name may have the
+// version in it, as the keys of file_hashes do: "@acme/notes@1.0.0", "notes==1.0.0". A file of a
+// GitHub release is named by its url or by package_name owner/repo/tag/file; owner/repo with the
+// tag as version stands for all files of that release that file_hashes has.
 //
 // A document with the members runtime or entry is in source mode and belongs to
 // package facet; see [Invalid.SourceMode].

@@ -52,23 +52,18 @@ func setVersion(raw []byte, version string) (out []byte, all []Filled, err error
 			all = append(all, Filled{"/" + strings.Join(path, "/"), was, now})
 		}
 	}
-	same := func(was string) string {
-		if was == old {
-			return version
-		}
-		return was
-	}
 	within := func(was string) string { return replaceVersion(was, old, version) }
 	set(doc, []string{"version"}, func(string) string { return version })
 	packages, _ := doc["packages"].([]any)
 	for i, p := range packages {
 		members, _ := p.(map[string]any)
 		at := []string{"packages", strconv.Itoa(i)}
-		set(members, append(at, "version"), same)
+		set(members, append(at, "version"), within)
 		set(members, append(at, "identifier"), within)
 	}
 	location, _ := doc["package_location"].(map[string]any)
-	set(location, []string{"package_location", "version"}, same)
+	set(location, []string{"package_location", "version"}, within)
+	set(location, []string{"package_location", "package_name"}, within)
 	set(location, []string{"package_location", "url"}, within)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("server.json: has version %+q already, and no placeholder ${version}", clip(version))
@@ -101,7 +96,7 @@ func replaceVersion(text, old, version string) string {
 
 // isEndOfWord reports whether nothing before a version belongs to it.
 func isEndOfWord(before string) bool {
-	return before == "" || strings.ContainsRune(":/-_@=+", rune(before[len(before)-1]))
+	return before == "" || strings.ContainsRune(":/-_@=", rune(before[len(before)-1]))
 }
 
 // isStartOfWord reports whether nothing after a version belongs to it: ".1" and "-rc.1" would, and ".mcpb" and "-linux.tar.gz"

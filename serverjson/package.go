@@ -3,6 +3,7 @@ package serverjson
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -38,8 +39,17 @@ func (p Package) Ref() (artifact.Ref, error) {
 	case model.RegistryTypeOCI:
 		return artifact.NewOCI(p.imageReference())
 	case model.RegistryTypeMCPB, typeURL, typeGitHub:
-		ref, err := artifact.Parse(p.Identifier)
+		text := p.Identifier
+		if p.RegistryType == typeGitHub && strings.Count(text, "/") > 1 && !strings.Contains(text, ":") {
+			text = "github:" + text
+		}
+		ref, err := artifact.Parse(text)
 		switch {
+		case p.RegistryType == typeGitHub && strings.Count(text, "/") == 1:
+			return artifact.Ref{}, fmt.Errorf("%+q names a repository, and no file of a release: write owner/repo/tag/file, or its URL",
+				clip(text))
+		case err == nil && p.RegistryType == typeGitHub && ref.Kind() == artifact.GitHub:
+			return ref, nil
 		case err != nil:
 			return artifact.Ref{}, err
 		case ref.Kind() != artifact.HTTPS:
@@ -134,14 +144,14 @@ func (v *validation) checkOrigin(d *Document, p Package) {
 // identifies the package.
 func (v *validation) checkLocation(d *Document, p Package) (id string) {
 	id = p.Pointer + "/package_name"
-	if p.RegistryType == typeGitHub || p.RegistryType == typeURL {
+	if p.RegistryType == typeURL || p.RegistryType == typeGitHub && (p.Identifier == "" || strings.Contains(p.Identifier, "://")) {
 		id = p.Pointer + "/url"
 	}
 	if d.location != "" {
 		v.warn(p.Pointer+"/url", "location-url-ignored",
 			"a package of type %s is found by its name; the URL is ignored", p.RegistryType)
 	}
-	if len(d.Packages) > 1 {
+	if slices.ContainsFunc(d.Packages, func(p Package) bool { return p.Pointer != locationPointer }) {
 		v.fail(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
 	}
 	return id

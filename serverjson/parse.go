@@ -75,6 +75,7 @@ func Parse(data []byte) (*Document, error) {
 	}
 	d.underscored = w.underscored
 	w.readHashes(d, tree)
+	d.expandLocation(d.FileHashes, false)
 	if len(w.issues) > 0 {
 		return nil, &Invalid{sortIssues(append(w.issues, d.Validate()...))}
 	}
@@ -154,14 +155,15 @@ func decodeTree(tree map[string]any) (*Document, error) {
 	if l := raw.Location; l != nil {
 		p := Package{RegistryType: l.Type, Identifier: l.PackageName, Version: l.Version, Pointer: locationPointer,
 			Transport: model.Transport{Type: model.TransportTypeStdio}}
-		if p.Version == "" {
-			p.Version = d.Version
-		}
-		switch l.Type {
-		case typeGitHub, typeURL:
+		switch {
+		case l.Type == typeURL, l.Type == typeGitHub && l.URL != "":
 			p.Identifier = l.URL
 		default:
 			d.location = l.URL
+			p.splitName()
+		}
+		if p.Version == "" {
+			p.Version = d.Version
 		}
 		d.Packages = append(d.Packages, p)
 	}
@@ -169,6 +171,58 @@ func decodeTree(tree map[string]any) (*Document, error) {
 }
 
 const locationPointer = "/package_location"
+
+// splitName takes the version out of a package_name that has it, as the identifiers of source 000 do: "@acme/notes@1.0.0",
+// "notes==1.0.0", either with the type before it. A version beside it must be the same, else both stay, and are no name.
+func (p *Package) splitName() {
+	name := strings.TrimPrefix(p.Identifier, p.RegistryType+":")
+	at, sign := -1, 1
+	switch p.RegistryType {
+	case model.RegistryTypeNPM:
+		at = strings.LastIndexByte(name, '@')
+	case model.RegistryTypePyPI:
+		at, sign = strings.Index(name, "=="), 2
+	case typeGitHub:
+		p.Identifier = name
+		return
+	}
+	switch {
+	case at <= 0:
+		p.Identifier = name
+	case p.Version == "" || p.Version == name[at+sign:]:
+		p.Identifier, p.Version = name[:at], name[at+sign:]
+	}
+}
+
+// expandLocation makes a package of each file of a GitHub release for which there is a hash, if package_location names the
+// release alone: owner/repo with the tag as version. With anyTag the hashes may be those of another release of the repository,
+// whose files are called alike.
+func (d *Document) expandLocation(hashes []FileHash, anyTag bool) {
+	i := slices.IndexFunc(d.Packages, func(p Package) bool {
+		return p.Pointer == locationPointer && p.RegistryType == typeGitHub && strings.Count(p.Identifier, "/") == 1
+	})
+	if i < 0 {
+		return
+	}
+	var assets []Package
+	for _, h := range hashes {
+		asset := d.Packages[i]
+		if h.Ref.Kind() != artifact.GitHub || !strings.EqualFold(h.Ref.Name(), asset.Identifier) ||
+			!anyTag && h.Ref.Version() != asset.Version {
+			continue
+		}
+		file := replaceVersion(h.Ref.Filename(), strings.TrimPrefix(h.Ref.Version(), "v"), strings.TrimPrefix(asset.Version, "v"))
+		owner, repo, _ := strings.Cut(h.Ref.Name(), "/")
+		ref, err := artifact.NewGitHub(owner, repo, asset.Version, file)
+		if err == nil && !slices.ContainsFunc(assets, func(p Package) bool { return p.Gives(ref) }) {
+			asset.Identifier = ref.String()
+			assets = append(assets, asset)
+		}
+	}
+	if len(assets) > 0 {
+		d.Packages = slices.Replace(d.Packages, i, i+1, assets...)
+	}
+}
 
 // readHashes reads file_hashes from both of its places.
 func (w *walker) readHashes(d *Document, tree map[string]any) {

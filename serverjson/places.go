@@ -65,10 +65,34 @@ func decodeMembers(raw []byte) (members map[string]any) {
 	return members
 }
 
-// WithoutHashes returns raw with no hashes in it, for whoever makes them anew: what they say, and how they
-// are formed, does not matter then. Other than that it says the same. It is no document to publish: where a
-// package had fileSha256, that is zeros.
-func WithoutHashes(raw []byte) ([]byte, error) {
+// ParseUnhashed reads a document whose hashes are to be made anew: what they say, and how they are formed, does
+// not matter. The document has none. Of a GitHub release that its package_location names, it has the files for which
+// there are hashes, if only of another tag.
+func ParseUnhashed(raw []byte) (*Document, error) {
+	bare, err := withoutHashes(raw)
+	if err != nil {
+		bare = raw // Parse says what is wrong
+	}
+	d, err := Parse(bare)
+	if err != nil {
+		return nil, err
+	}
+	d.Raw = slices.Clone(raw)
+	var old []FileHash
+	for _, key := range slices.Sorted(maps.Keys(findStated(raw).entries)) {
+		if ref, err := artifact.Parse(key); err == nil {
+			old = append(old, FileHash{Key: key, Ref: ref})
+		}
+	}
+	d.expandLocation(old, true)
+	for i := range d.Packages {
+		d.Packages[i].FileSHA256 = ""
+	}
+	return d, nil
+}
+
+// withoutHashes returns raw with no hashes in it. Where a package had fileSha256, that is zeros.
+func withoutHashes(raw []byte) ([]byte, error) {
 	if _, err := findLayout(raw, ""); err != nil {
 		return nil, err
 	}
@@ -100,11 +124,7 @@ type Replaced struct {
 // stays byte for byte. A key that is there already stays as it is spelled. It also returns what was replaced. The error is an [*Invalid]
 // where the document would not be valid.
 func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, error) {
-	bare, err := WithoutHashes(raw)
-	if err != nil {
-		return nil, nil, err
-	}
-	doc, err := Parse(bare)
+	doc, err := ParseUnhashed(raw)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,30 +21,26 @@ type Hashes struct {
 	Verdict policy.Verdict
 }
 
-// ParseUnhashed reads a server.json whose hashes are to be made anew: it may have hashes of an older version, or such that
-// are malformed.
+// ParseUnhashed reads a server.json whose hashes are to be made anew: see [serverjson.ParseUnhashed].
 func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
-	if bare, err := serverjson.WithoutHashes(data); err == nil {
-		data = bare
+	doc, err := serverjson.ParseUnhashed(data)
+	if err != nil {
+		return nil, InvalidError(name, err)
 	}
-	return Parse(name, data)
+	return doc, nil
 }
 
 // HashFiles fetches every file of the document's packages and hashes it. It ignores the hashes
 // that the document has already. It returns no hashes if the verdict refuses, as it does if a file was not fetched.
 func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
-	doc, err := ParseUnhashed(where, doc.Raw)
+	doc, err := serverjson.ParseUnhashed(doc.Raw)
 	if err == nil {
 		err = doc.Validate().Err()
 	}
 	if err != nil {
 		return nil, InvalidError(where, err)
 	}
-	packages := slices.Clone(doc.Packages)
-	for i := range packages {
-		packages[i].FileSHA256 = ""
-	}
-	all, _, err := Subjects(h.Fetch, &serverjson.Document{Packages: packages}, where, true)
+	all, _, err := Subjects(h.Fetch, doc, where, true)
 	if err != nil {
 		return nil, err
 	}
