@@ -61,7 +61,7 @@ var plainDecoders = map[string]struct {
 	"plugin.go in wrap":                     {1, "a map"},
 	"parse.go in plugin": {1,
 		"a map, whose form is judged by exact names"},
-	"parse.go in serverjson": {3,
+	"parse.go in serverjson": {4,
 		"a map, whose form is judged by exact names"},
 	"python.go in internal/tool":      {1, "what our own question to python prints"},
 	"resolve.go in plugin":            {1, "a map"},

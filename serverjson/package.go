@@ -45,6 +45,8 @@ func (p Package) Ref() (artifact.Ref, error) {
 		}
 		ref, err := artifact.Parse(text)
 		switch {
+		case err != nil && p.RegistryType == model.RegistryTypeMCPB && !strings.Contains(text, "://"):
+			return artifact.Ref{}, fmt.Errorf("%+q is no https URL: the identifier of an mcpb package is the URL of its file", clip(text))
 		case p.RegistryType == typeGitHub && strings.Count(text, "/") == 1:
 			return artifact.Ref{}, fmt.Errorf("%+q names a repository, and no file of a release: write owner/repo/tag/file, or its URL",
 				clip(text))

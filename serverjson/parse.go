@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
@@ -36,7 +37,7 @@ func schemaDate(url string) string {
 // such problems too.
 func Parse(data []byte) (*Document, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
-		return nil, &Invalid{Issues{{TypeJSON, "", err.Error(), SeverityError, jsonReference(err)}}}
+		return nil, &Invalid{Issues{{TypeJSON, "", placeOf(data) + err.Error(), SeverityError, jsonReference(err)}}}
 	}
 	var tree map[string]any
 	err := json.Unmarshal(data, &tree)
@@ -80,6 +81,22 @@ func Parse(data []byte) (*Document, error) {
 		return nil, &Invalid{sortIssues(append(w.issues, d.Validate()...))}
 	}
 	return d, nil
+}
+
+// placeOf says where data ceases to be JSON; "" if that is not what is wrong with it.
+func placeOf(data []byte) string {
+	if bytes.HasPrefix(data, []byte("\ufeff")) {
+		return "begins with a byte order mark, which JSON does not have; save the file as UTF-8 without it: "
+	}
+	var any json.RawMessage
+	syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &any))
+	if !ok {
+		return ""
+	}
+	before := data[:max(0, min(int(syntax.Offset)-1, len(data)))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return fmt.Sprintf("line %d, column %d: ", line, column)
 }
 
 // jsonReference names the rule that surface.CheckJSON found broken.

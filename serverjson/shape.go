@@ -10,6 +10,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -23,6 +24,7 @@ type shape struct {
 	min, max int                   // of a string, in code points; max 0 is no limit
 	enum     []string              // of a string
 	pattern  func() *regexp.Regexp // of a string
+	says     string                // what pattern demands, in words; "" shows the pattern
 }
 
 type kind string
@@ -93,7 +95,7 @@ var (
 				"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
 				"registryBaseUrl": nonEmptyText, "runtimeHint": text,
 				"version":          {kind: isString, min: 1, max: 255},
-				"fileSha256":       {kind: isString, pattern: hex64},
+				"fileSha256":       {kind: isString, pattern: hex64, says: "64 lower-case hex digits, without sha256: before them"},
 				"transport":        {kind: isObject, required: []string{"type"}, members: transport},
 				"runtimeArguments": arguments, "packageArguments": arguments, "environmentVariables": keyValues,
 			}}},
@@ -180,6 +182,10 @@ func (w *walker) walkString(v string, s *shape, path string) {
 	case s.enum != nil && !slices.Contains(s.enum, v):
 		w.add(path, "not-one-of", "%+q is not one of %s", clip(v), strings.Join(s.enum, ", "))
 	case s.pattern != nil && !s.pattern().MatchString(v):
+		if s.says != "" {
+			w.add(path, "pattern", "%+q is not %s", clip(v), s.says)
+			return
+		}
 		w.add(path, "pattern", "%+q does not match %s", clip(v), s.pattern())
 	}
 }
@@ -207,8 +213,12 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 		}
 		want := s.members[name]
 		if want == nil || w.underscored && name == written && toUnderscored(name) != name {
-			w.add(at, "unknown-member", "unknown member %+q", clip(written))
+			meant, why := w.meant(written, s)
+			w.add(at, "unknown-member", "unknown member %+q%s", clip(written), why)
 			delete(v, written)
+			if _, there := v[meant]; !there && slices.Contains(s.required, meant) {
+				v[meant] = nil // it was meant, so it is not reported as missing too
+			}
 			continue
 		}
 		delete(v, written)
@@ -226,6 +236,35 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 			w.add(path+"/"+name, "required", "%s is missing", name)
 		}
 	}
+}
+
+// meant returns the member that an unknown one is meant to be, as newer schemas spell it, and says so; both are "" if none
+// is like it.
+func (w *walker) meant(written string, s *shape) (name, why string) {
+	const most = 40 // bytes that are compared; no member's name has as many
+	if len(written) > most || len(w.issues) >= maxIssues {
+		return "", ""
+	}
+	plain := func(name string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) }
+	best := 3
+	for _, known := range slices.Sorted(maps.Keys(s.members)) {
+		d := spelling.Distance(plain(written), plain(known))
+		if d < best && (d == 0 || d*3 < len(known)) {
+			best, name = d, known
+		}
+	}
+	switch {
+	case name == "":
+		return "", ""
+	case w.underscored && written == name:
+		return name, fmt.Sprintf("; the schema of %s, which $schema names, writes it %s: if the rest is newer, $schema is what is old",
+			olderSchemas[0], toUnderscored(name))
+	case w.underscored:
+		return name, "; did you mean " + toUnderscored(name) + "?"
+	case written == toUnderscored(name):
+		return name, fmt.Sprintf("; did you mean %s? Only the schema of %s has names with an underscore", name, olderSchemas[0])
+	}
+	return name, "; did you mean " + name + "?"
 }
 
 // toCamel turns as_this into asThis, and underscore back. URL and SHA256 are ordinary

@@ -1,0 +1,34 @@
+package serverjson
+
+import (
+	"strings"
+	"testing"
+)
+
+// What an author may have meant is said with what is wrong, once.
+func TestMistakes(t *testing.T) {
+	for name, c := range map[string]struct{ text, want, not string }{
+		"a member with an underscore": {strings.Replace(doc(), `"registryType"`, `"registry_type"`, 1),
+			`unknown member "registry_type"; did you mean registryType? Only the schema of 2025-07-09 has names with an underscore`, "is missing"},
+		"a letter too few": {strings.Replace(doc(), `"description"`, `"descripton"`, 1), `did you mean description?`, "is missing"},
+		"another case":     {strings.Replace(doc(), `"identifier"`, `"Identifier"`, 1), `did you mean identifier?`, "is missing"},
+		"nothing like it":  {doc("license", `"MIT"`), `unknown member "license"`, "did you mean"},
+		"an old schema": {strings.Replace(doc(), "2025-12-11", "2025-07-09", 1),
+			`the schema of 2025-07-09, which $schema names, writes it registry_type: if the rest is newer, $schema is what is old`, "is missing"},
+		"a digest with its algorithm": {pkg(`,"fileSha256":"sha256:` + hexA + `"`), "is not 64 lower-case hex digits, without sha256: before them", "^["},
+		"a bundle by its name": {doc("packages", `[{"registryType":"mcpb","identifier":"notes","transport":{"type":"stdio"}}]`),
+			"the identifier of an mcpb package is the URL of its file", "kind of artifact"},
+		"a byte order mark": {"\ufeff" + doc(), "begins with a byte order mark", "line 1"},
+		"a comma too many":  {"{\n  \"name\": \"a\",\n}", "line 3, column 1: not JSON at byte", ""},
+		"a quote too few":   {"{\n  \"name: 1\n}", "line 2, column 11: ", ""},
+	} {
+		_, err := Parse([]byte(c.text))
+		if err == nil {
+			d, _ := Parse([]byte(c.text))
+			err = d.Validate().Err()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.not != "" && strings.Contains(err.Error(), c.not) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
