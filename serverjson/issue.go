@@ -47,6 +47,17 @@ func (i Issue) String() string {
 // Issues is a list of problems.
 type Issues []Issue
 
+// ForPublish returns issues as registries judge them: see [Document.ValidateForPublish].
+func (is Issues) ForPublish() Issues {
+	out := slices.Clone(is)
+	for i := range out {
+		if out[i].Reference == "schema-field-required" {
+			out[i].Severity = SeverityError
+		}
+	}
+	return out
+}
+
 // Errors returns the issues that make a document unusable.
 func (is Issues) Errors() Issues {
 	var out Issues

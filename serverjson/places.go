@@ -157,8 +157,9 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 		}
 		set(true, []string{"packages", strconv.Itoa(i), name}, sum)
 	}
-	set(s.meta || meta, metaHashes, entries)
-	set(s.top || !s.meta && !meta, topHashes, entries)
+	some := len(hashes) > 0
+	set(s.meta || meta && some, metaHashes, entries)
+	set(s.top || some && !s.meta && !meta, topHashes, entries)
 	if err != nil {
 		return nil, nil, err
 	}

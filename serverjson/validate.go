@@ -77,15 +77,7 @@ func (d *Document) Validate() Issues {
 
 // ValidateForPublish is Validate, but a missing $schema is an error, since registries
 // demand it.
-func (d *Document) ValidateForPublish() Issues {
-	issues := d.Validate()
-	for i := range issues {
-		if issues[i].Reference == "schema-field-required" {
-			issues[i].Severity = SeverityError
-		}
-	}
-	return issues
-}
+func (d *Document) ValidateForPublish() Issues { return d.Validate().ForPublish() }
 
 type validation struct {
 	issues Issues

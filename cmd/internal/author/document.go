@@ -130,6 +130,9 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 			if err := app.WriteNotes(a.Stderr, hashes.Verdict); err != nil {
 				return err
 			}
+			if len(doc.Packages) == 0 {
+				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", a.Name, name)
+			}
 			if write {
 				for _, r := range joinRemoved(replaced) {
 					text := "removed: %s, of which no package of the document is any more; it was %s"
@@ -212,6 +215,9 @@ be fetched. That all match shows integrity, not authenticity.`,
 			a.Bars.Stop()
 			if asJSON {
 				return a.WriteJSON(app.OutcomeOf(verdict, verdict.Err()), verdict.Err())
+			}
+			if len(verdict.Findings) == 0 {
+				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", a.Name, name)
 			}
 			return errors.Join(app.WriteReport(a.Stdout, verdict), verdict.Err())
 		}),
@@ -304,14 +310,14 @@ func refusePlugin(names []string) error {
 		fmt.Errorf("is %s, and no server.json", what))
 }
 
-// issuesOf returns the issues of a server.json, as far as it can be parsed.
+// issuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it.
 func issuesOf(data []byte) (serverjson.Issues, error) {
 	doc, err := serverjson.Parse(data)
 	if err == nil {
-		return doc.Validate(), nil
+		return doc.ValidateForPublish(), nil
 	}
 	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
-		return invalid.Issues, nil
+		return invalid.Issues.ForPublish(), nil
 	}
 	return nil, err
 }
