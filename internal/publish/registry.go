@@ -19,6 +19,9 @@ func FindRegistry(h *host.Host, base string) (*client.Client, string, error) {
 	if base == "" {
 		return nil, "", nil
 	}
+	if base, err = client.ParseBase(base); err != nil {
+		return nil, "", err
+	}
 	c := &client.Client{Base: base}
 	if token := h.Getenv("HALLMARK_TOKEN"); token != "" {
 		return c, token, nil

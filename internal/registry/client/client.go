@@ -267,6 +267,27 @@ func escapePath(segments ...string) (string, error) {
 // stable is the prefix of the stable version of the API.
 const stable = "/v0.1"
 
+// ParseBase returns a registry's base URL as a person gives it: with the version of the API at its end or without. Its error is of
+// class Validation, and says how to write it.
+func ParseBase(base string) (string, error) {
+	if !strings.Contains(base, "://") {
+		scheme := "https://"
+		if u, err := url.Parse("//" + base); err == nil && artifact.IsLoopback(u.Hostname()) {
+			scheme = "http://"
+		}
+		return "", evidence.Errorf(evidence.Validation, "registry", fmt.Sprintf("give its URL: '--registry %s%s'", scheme, surface.Escape(base)),
+			fmt.Errorf("%+q is no URL", base))
+	}
+	base = strings.TrimRight(base, "/")
+	for _, version := range []string{"/v0", "/v0.1"} {
+		base = strings.TrimSuffix(base, version)
+	}
+	if _, err := (&Client{Base: base}).endpoint("", nil); err != nil {
+		return "", evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	return base, nil
+}
+
 // endpoint is the URL of a path.
 func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(c.Base, "/"))
