@@ -1,6 +1,12 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
 
 // Rows about packages and records: what publishers, package registries and MCP registries claim of them.
 var recordRows = []rule{
@@ -33,7 +39,7 @@ var recordRows = []rule{
 	{
 		flows: []Flow{Accept}, scheme: evidence.Ownership, authority: evidence.Registry,
 		does: cells{allow, refused, refused, allow, operation, refused},
-		hint: first(undecided, always("the package must name the server that it belongs to "+
+		hint: first(undecided, tellOwnership, always("the package must name the server that it belongs to "+
 			"(npm: \"mcpName\" in package.json)")),
 	},
 	{
@@ -130,6 +136,23 @@ var recordRows = []rule{
 				"and 'hallmark upgrade' takes another version; what it could read is known to others")),
 			advisoriesHint),
 	},
+}
+
+// tellOwnership says which line the package lacks, and in which file.
+func tellOwnership(_ Flow, e evidence.Evidence) string {
+	name, again := surface.Escape(e.Text), ", and publish it again as a new version"
+	switch kind, _, _ := strings.Cut(e.Subject, ":"); kind {
+	case "npm":
+		return fmt.Sprintf("put \"mcpName\": %q into the package.json of the package%s", name, again)
+	case "pypi", "nuget", "cargo":
+		return "put the line 'mcp-name: " + name + "' into the README that is published with the package" + again
+	case "oci":
+		return "build the image with the label io.modelcontextprotocol.server.name=" + name + again
+	case "https", "github":
+		return "a registry takes files from the release pages of GitHub and GitLab, and from hosts that its operator names with " +
+			"--bundle-host"
+	}
+	return ""
 }
 
 // What to do next about claims of publishers and registries.

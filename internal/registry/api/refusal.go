@@ -89,6 +89,9 @@ func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 		if e.Reason != "" {
 			message += fmt.Sprintf(": %+q", e.Reason)
 		}
+		if next := v.Advice(f); e.Scheme == evidence.Ownership && next != "" {
+			message += "; " + next
+		}
 		p.Errors = append(p.Errors, registry.ProblemError{Message: message, Location: "body.packages"})
 	}
 	var details []string
