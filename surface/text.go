@@ -22,11 +22,47 @@ import (
 // of words. Without changes the result is "".
 func FormatChanges(changes []Change) string {
 	var b strings.Builder
+	for _, line := range ChangeLines(changes) {
+		b.WriteString(formatPieces(line) + "\n")
+	}
+	return b.String()
+}
+
+// A Piece is a part of a line of changes.
+type Piece struct {
+	Text string // escaped
+	Sign string // "-" for what went, "+" for what came, else ""
+}
+
+// ChangeLines are the lines of [FormatChanges] in pieces, for whoever shows what went and what came in another way: a
+// mark in a text from outside is text there.
+func ChangeLines(changes []Change) (lines [][]Piece) {
 	for _, g := range groupChanges(changes) {
-		fmt.Fprintln(&b, Escape(strings.Join(g.items, ", ")))
+		lines = append(lines, []Piece{{Text: Escape(strings.Join(g.items, ", "))}})
 		for _, c := range g.changes {
-			fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.Severity, c.Class, c.Summary)
-			writeValues(&b, c)
+			lines = append(lines, []Piece{{Text: fmt.Sprintf("  %-6s  %s  %s", c.Severity, c.Class, c.Summary)}})
+			lines = append(lines, valueLines(c)...)
+		}
+	}
+	return lines
+}
+
+// formatPieces writes a line with [-what went-] and {+what came+}.
+func formatPieces(line []Piece) string {
+	marked := slices.ContainsFunc(line, func(p Piece) bool { return p.Sign != "" })
+	var b strings.Builder
+	for _, p := range line {
+		text := p.Text
+		if marked {
+			text = marks.Replace(text)
+		}
+		switch p.Sign {
+		case "-":
+			b.WriteString("[-" + text + "-]")
+		case "+":
+			b.WriteString("{+" + text + "+}")
+		default:
+			b.WriteString(text)
 		}
 	}
 	return b.String()
@@ -76,24 +112,29 @@ func groupChanges(changes []Change) []*changeGroup {
 	return groups
 }
 
-// writeValues writes what c changes, on lines of their own.
-func writeValues(b *strings.Builder, c Change) {
+// valueLines are what c changes, on lines of their own.
+func valueLines(c Change) (lines [][]Piece) {
 	old, oldText := decodeText(c.Old)
 	new, newText := decodeText(c.New)
 	if oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)) {
-		fmt.Fprintf(b, "      %s\n", wordDiff(old, new))
-		return
+		return [][]Piece{append([]Piece{{Text: "      "}}, wordPieces(old, new)...)}
 	}
 	for _, side := range []struct{ sign, json string }{{"-", c.Old}, {"+", c.New}} {
 		v, err := parse([]byte(side.json), Limits{}, modeStored)
+		var b strings.Builder
 		switch {
 		case side.json == "":
+			continue
 		case err == nil && (c.Path == "" || len(v.members) > 0):
-			writeWhole(b, v, "    "+side.sign+" ")
+			writeWhole(&b, v, "    "+side.sign+" ")
 		default:
-			fmt.Fprintf(b, "    %s %s\n", side.sign, Escape(side.json))
+			fmt.Fprintf(&b, "    %s %s\n", side.sign, Escape(side.json))
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(b.String(), "\n"), "\n") {
+			lines = append(lines, []Piece{{Text: line}})
 		}
 	}
+	return lines
 }
 
 // decodeText decodes a JSON string; ok is false for other JSON.
@@ -108,18 +149,18 @@ func decodeText(json string) (s string, ok bool) {
 // contextWords is the number of words and spaces shown beside a change.
 const contextWords = 16
 
-// wordDiff shows two texts as one line.
-func wordDiff(old, new string) string {
-	var b strings.Builder
+// wordPieces shows two texts as one line. A stretch that is left out is a piece of its own.
+func wordPieces(old, new string) (line []Piece) {
+	put := func(words []string, sign string) {
+		line = append(line, Piece{elision.Replace(Escape(strings.Join(words, ""))), sign})
+	}
 	runs := joinReplaced(compareWords(splitWords(old), splitWords(new)))
 	for i, r := range runs {
 		switch {
-		case r.what == '-':
-			b.WriteString("[-" + escapeWords(r.words) + "-]")
-		case r.what == '+':
-			b.WriteString("{+" + escapeWords(r.words) + "+}")
+		case r.what != '=':
+			put(r.words, string(r.what))
 		case len(r.words) <= 2*contextWords+8:
-			b.WriteString(escapeWords(r.words))
+			put(r.words, "")
 		default:
 			head, tail := contextWords, len(r.words)-contextWords
 			if i == 0 {
@@ -128,12 +169,12 @@ func wordDiff(old, new string) string {
 			if i == len(runs)-1 {
 				tail = len(r.words)
 			}
-			b.WriteString(escapeWords(r.words[:head]))
-			fmt.Fprintf(&b, "[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))
-			b.WriteString(escapeWords(r.words[tail:]))
+			put(r.words[:head], "")
+			line = append(line, Piece{Text: fmt.Sprintf("[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))})
+			put(r.words[tail:], "")
 		}
 	}
-	return b.String()
+	return line
 }
 
 // joinReplaced joins words that were replaced one by one, with the spaces between them, to one replacement.
@@ -155,57 +196,11 @@ func joinReplaced(runs []run) (out []run) {
 
 func isSpace(words []string) bool { return strings.TrimSpace(strings.Join(words, "")) == "" }
 
-// marks breaks what looks like a mark of wordDiff inside text.
-var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\}`, "[…", `[\…`)
+// marks breaks what looks like a mark of formatPieces inside text.
+var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\}`)
 
-func escapeWords(words []string) string { return marks.Replace(Escape(strings.Join(words, ""))) }
-
-// A Piece is a part of a line of [FormatChanges].
-type Piece struct {
-	Text string // escaped
-	Sign string // "-" for what went, "+" for what came, else ""
-}
-
-// SplitMarked splits a line of [FormatChanges] at [-what went-] and {+what came+}. Marks that
-// a server sent have a backslash before them there; one that is not closed is text.
-func SplitMarked(text string) (out []Piece) {
-	for text != "" {
-		at, end, sign := -1, "", ""
-		for i := 0; i+1 < len(text); i++ {
-			if i > 0 && text[i-1] == '\\' {
-				continue
-			}
-			switch text[i : i+2] {
-			case "[-":
-				at, end, sign = i, "-]", "-"
-			case "{+":
-				at, end, sign = i, "+}", "+"
-			}
-			if at >= 0 {
-				break
-			}
-		}
-		if at < 0 {
-			return append(out, Piece{Text: text})
-		}
-		length := -1
-		for i := at + 2; i+1 < len(text); i++ {
-			if text[i:i+2] == end && text[i-1] != '\\' {
-				length = i - at - 2
-				break
-			}
-		}
-		if length < 0 {
-			return append(out, Piece{Text: text})
-		}
-		if at > 0 {
-			out = append(out, Piece{Text: text[:at]})
-		}
-		out = append(out, Piece{text[at+2 : at+2+length], sign})
-		text = text[at+2+length+2:]
-	}
-	return out
-}
+// elision breaks what looks like a stretch that was left out.
+var elision = strings.NewReplacer("[…", `[\…`)
 
 // splitWords cuts text into words and the spaces between them.
 func splitWords(s string) []string {

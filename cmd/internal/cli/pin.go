@@ -324,18 +324,18 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		fmt.Fprintf(w, "  sends it    %s: %s\n", surface.Escape(name), surface.Escape(e.Launch.Headers[name]))
 	}
 	if runs, ok := e.Artifacts[e.Ref]; ok {
-		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(e.Ref), formatDigest(w, runs))
+		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(e.Ref), runs)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		if ref != e.Ref {
-			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), formatDigest(w, e.Artifacts[ref]))
+			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
 		}
 	}
 	if e.Image != "" {
 		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
 	}
 	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
-		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), formatDigest(w, e.Platforms[platform]))
+		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
 	}
 	if e.Launch.Facet != "" {
 		fmt.Fprintf(w, "  facet       %s\n", surface.Escape(e.Launch.Facet))
@@ -402,14 +402,18 @@ func showSurface(a *app.App, w io.Writer, s *surface.Surface, commands string) {
 	}
 	fmt.Fprintf(w, "  surface     %s\n", formatDigest(w, s.Digest()))
 	outline := s.Outline()
-	bare := 0 // items of one kind, one after the other, of which there is nothing but a key
-	for _, line := range strings.Split(strings.TrimSuffix(outline, "\n"), "\n") {
-		if strings.Contains(line, "  ") {
-			bare = 0
-		} else if bare++; bare > mostListed {
-			continue
+	bare := map[string]int{} // resources of which there is nothing but a URI: some servers have hundreds
+	for line := range strings.SplitSeq(strings.TrimSuffix(outline, "\n"), "\n") {
+		kind, _, _ := strings.Cut(line, ":")
+		if kind == string(surface.KindResource) && !strings.Contains(line, "  ") {
+			if bare[kind]++; bare[kind] > mostListed {
+				continue
+			}
 		}
 		fmt.Fprintf(w, "    %s\n", line)
+	}
+	if more := bare[string(surface.KindResource)] - mostListed; more > 0 {
+		fmt.Fprintf(w, "    and %s more, without a description\n", evidence.Count(more, "resource"))
 	}
 	if more := len(s.FullText()) - len(outline); more > 0 && !a.HasTerminal() {
 		fmt.Fprintf(w, "  not shown   %s bytes more that a model is told; all of it: %s\n", evidence.Group(int64(more)),
@@ -461,8 +465,12 @@ func showChanges(w io.Writer, changes []surface.Change) {
 		gone[c.Class]++
 		return gone[c.Class] > mostListed
 	})
-	for _, line := range strings.Split(strings.TrimSuffix(surface.FormatChanges(listed), "\n"), "\n") {
-		for _, line := range splitChanged(w, line) {
+	if columns, _ := terminalOf(w); columns > 0 {
+		for _, line := range surface.ChangeLines(listed) {
+			showChangeLine(w, line)
+		}
+	} else {
+		for line := range strings.SplitSeq(strings.TrimSuffix(surface.FormatChanges(listed), "\n"), "\n") {
 			fmt.Fprintf(w, "    %s\n", line)
 		}
 	}
@@ -471,29 +479,27 @@ func showChanges(w io.Writer, changes []surface.Change) {
 	}
 }
 
-// splitChanged returns a line of [surface.FormatChanges] as it is, or on a terminal one that marks changed words as two: the
-// old text and the new, with what differs in colour.
-func splitChanged(w io.Writer, line string) []string {
-	columns, _ := terminalOf(w)
-	text := strings.TrimLeft(line, " ")
-	pieces := surface.SplitMarked(text)
-	changed := slices.ContainsFunc(pieces, func(p surface.Piece) bool { return p.Sign != "" })
-	if columns == 0 || !changed {
-		return []string{line}
-	}
-	indent := line[:len(line)-len(text)]
-	var out []string
-	for _, side := range []struct{ mark, colour string }{{"-", "31"}, {"+", "32"}} {
-		whole := ""
-		for _, p := range pieces {
+// showChangeLine prints a line of changes on a terminal: one with words that went or came as two, the old text and the new,
+// with what differs in colour.
+func showChangeLine(w io.Writer, line []surface.Piece) {
+	text := func(side, code string) (whole string) {
+		for _, p := range line {
 			switch p.Sign {
 			case "":
 				whole += p.Text
-			case side.mark:
-				whole += colour(w, side.colour, p.Text)
+			case side:
+				whole += colour(w, code, p.Text)
 			}
 		}
-		out = append(out, indent+colour(w, side.colour, side.mark)+" "+whole)
+		return whole
 	}
-	return out
+	if !slices.ContainsFunc(line, func(p surface.Piece) bool { return p.Sign != "" }) {
+		fmt.Fprintf(w, "    %s\n", text("", ""))
+		return
+	}
+	for _, side := range []struct{ sign, code string }{{"-", "31"}, {"+", "32"}} {
+		whole := text(side.sign, side.code)
+		words := strings.TrimLeft(whole, " ")
+		fmt.Fprintf(w, "    %s%s %s\n", whole[:len(whole)-len(words)], colour(w, side.code, side.sign), words)
+	}
 }

@@ -123,7 +123,7 @@ func showMoves(w io.Writer, p *pin.Pinned) {
 	}
 	line("record", before.Launch.Server, p.Entry.Launch.Server)
 	line("artifact", before.Ref, p.Entry.Ref)
-	if columns, _ := terminalOf(w); columns > 0 {
+	if columns, _ := terminalOf(w); columns > 0 && before.Ref != p.Entry.Ref {
 		return // the digests that count are shown below
 	}
 	line("digest", before.Artifacts[before.Ref].String(), p.Entry.Artifacts[p.Entry.Ref].String())

@@ -202,15 +202,31 @@ func (d *diffData) surfaces(old, new *surface.Surface) {
 			d.More++
 			continue
 		}
-		// Item, severity and summary stand above; the rest are the values, escaped.
-		text := surface.FormatChanges([]surface.Change{c})
-		_, text, _ = strings.Cut(text, "\n")
-		_, text, _ = strings.Cut(text, "\n")
-		text = clip(strings.TrimSpace(strings.ReplaceAll(text, "\n    ", "\n")), room)
-		room -= len(text)
+		var text []surface.Piece
+		for _, line := range surface.ChangeLines([]surface.Change{c})[2:] { // item, severity and summary stand above
+			if len(text) > 0 {
+				text = append(text, surface.Piece{Text: "\n"})
+			}
+			if line[0].Text = strings.TrimPrefix(line[0].Text, "    "); len(text) == 0 {
+				line[0].Text = strings.TrimLeft(line[0].Text, " ")
+			}
+			text = append(text, line...)
+		}
+		text, room = clipPieces(text, room)
 		d.Changes = append(d.Changes,
-			changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, surface.SplitMarked(text)})
+			changeText{string(c.Severity), string(c.Class), c.Item, c.Path, c.Summary, text})
 	}
+}
+
+// clipPieces returns the beginning of a text, and how much room it leaves.
+func clipPieces(text []surface.Piece, room int) ([]surface.Piece, int) {
+	for i := range text {
+		if text[i].Text = clip(text[i].Text, max(room, 0)); room < len(text[i].Text) {
+			return text[:i+1], 0
+		}
+		room -= len(text[i].Text)
+	}
+	return text, room
 }
 
 // documents fills in what differs of the documents, line by line in canonical order.
