@@ -1,7 +1,9 @@
 package serverjson
 
 import (
+	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,64 +19,86 @@ type Filled struct {
 }
 
 // Fill returns raw with the placeholders ${name} and {{name}}, in upper or lower case, replaced by value, and everything
-// else byte for byte. Without one the name "version" sets the version of the document, of the packages that have the same
+// else byte for byte. The name "version" also sets the version of the document, of the packages that have the same
 // one, and of the addresses of their files and images that have it in them, as a release does. It also returns what it
-// set. Not to find anything to set is an error.
+// set. It is an error if there is neither a placeholder nor a version, and if an image is pinned by its digest, which is that of the old
+// version.
 func Fill(raw []byte, name, value string) ([]byte, []Filled, error) {
 	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
 		return nil, nil, fmt.Errorf("server.json: %w", err)
 	}
 	var all []Filled
 	placeholder := regexp.MustCompile(`(?i)\$\{` + regexp.QuoteMeta(name) + `\}|\{\{ ?` + regexp.QuoteMeta(name) + ` ?\}\}`)
-	inside := strings.Trim(quote(value), `"`)
+	inside := quote(value)
+	inside = inside[1 : len(inside)-1]
 	out := placeholder.ReplaceAllStringFunc(string(raw), func(was string) string { // only a string has such characters
 		all = append(all, Filled{"", was, value})
 		return inside
 	})
-	switch {
-	case len(all) > 0:
-		return []byte(out), all, nil
-	case name != "version":
+	if name == "version" {
+		set, more, err := setVersion([]byte(out), value)
+		return set, append(all, more...), err
+	}
+	if len(all) == 0 {
 		return nil, nil, fmt.Errorf("server.json: has no placeholder ${%s} or {{%[1]s}}", name)
 	}
-	return setVersion(raw, value)
+	return []byte(out), all, nil
 }
 
 // setVersion sets the version of a document, and of what has the same.
 func setVersion(raw []byte, version string) (out []byte, all []Filled, err error) {
 	doc := decodeMembers(raw)
-	old, _ := doc["version"].(string)
+	old, ok := doc["version"].(string)
+	if !ok || old == "" {
+		return nil, nil, errors.New("server.json: has no version, and no placeholder ${version}")
+	}
 	out = raw
 	set := func(members map[string]any, path []string, change func(string) string) {
 		was, ok := members[path[len(path)-1]].(string)
-		if now := change(was); err == nil && ok && now != was {
-			out, err = setAt(out, path, now, "")
-			all = append(all, Filled{"/" + strings.Join(path, "/"), was, now})
+		now := change(was)
+		if err != nil || !ok || now == was {
+			return
 		}
+		if strings.Contains(was, "@sha256:") {
+			err = fmt.Errorf("server.json: /%s is pinned by the digest of the old version: write that of the new one, or none", strings.Join(path, "/"))
+			return
+		}
+		out, err = setAt(out, path, now, "")
+		all = append(all, Filled{"/" + strings.Join(path, "/"), was, now})
 	}
-	within := func(was string) string { return replaceVersion(was, old, version) }
-	set(doc, []string{"version"}, func(string) string { return version })
+	same := func(was string) string {
+		if bare, v := strings.CutPrefix(was, "v"); v && bare == old {
+			return "v" + version
+		} else if was == old {
+			return version
+		}
+		return was
+	}
+	within := func(was string) string {
+		if escaped := url.QueryEscape(old); strings.Contains(was, "://") && escaped != old {
+			was = replaceVersion(was, escaped, url.QueryEscape(version))
+		}
+		return replaceVersion(was, old, version)
+	}
 	packages, _ := doc["packages"].([]any)
 	for i, p := range packages {
 		members, _ := p.(map[string]any)
 		at := []string{"packages", strconv.Itoa(i)}
-		set(members, append(at, "version"), within)
+		set(members, append(at, "version"), same)
 		set(members, append(at, "identifier"), within)
 	}
 	location, _ := doc["package_location"].(map[string]any)
-	set(location, []string{"package_location", "version"}, within)
+	set(location, []string{"package_location", "version"}, same)
 	set(location, []string{"package_location", "package_name"}, within)
 	set(location, []string{"package_location", "url"}, within)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("server.json: has version %+q already, and no placeholder ${version}", clip(version))
-	}
+	set(doc, []string{"version"}, func(string) string { return version })
 	return out, all, err
 }
 
 // replaceVersion replaces a version in an address, where it is a word: neither more digits nor letters are beside it, but
 // for a "v" before it.
 func replaceVersion(text, old, version string) string {
-	if old == "" {
+	if !strings.Contains(old, ".") { // as short as a part of a path: "v1"
 		return text
 	}
 	var b strings.Builder

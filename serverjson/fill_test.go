@@ -26,7 +26,16 @@ func TestFill(t *testing.T) {
 			`{"version":"2.0.0","package_location":{"type":"github","package_name":"a/b","version":"v2.0.0"}}`},
 		"location in one": {`{"version":"1.0.0","package_location":{"type":"npm","package_name":"a@1.0.0"}}`, "version=2.0.0",
 			`{"version":"2.0.0","package_location":{"type":"npm","package_name":"a@2.0.0"}}`},
-		"set already":       {`{"version":"1.0.0"}`, "version=1.0.0", ""},
+		"mixed": {`{"version":"1.0.0","packages":[{"version":"1.0.0"},{"version":"${VERSION}"}]}`, "version=1.1.0",
+			`{"version":"1.1.0","packages":[{"version":"1.1.0"},{"version":"1.1.0"}]}`},
+		"a quote at its end":     {`{"title":"${T}"}`, `T=a"`, `{"title":"a\""}`},
+		"an image by its digest": {`{"version":"1.0.0","packages":[{"identifier":"ghcr.io/a/b:1.0.0@sha256:aa"}]}`, "version=1.1.0", ""},
+		"another pre-release": {`{"version":"1.0.0","packages":[{"version":"1.0.0-canary.3"},{"version":"v1.0.0"}]}`, "version=1.1.0",
+			`{"version":"1.1.0","packages":[{"version":"1.0.0-canary.3"},{"version":"v1.1.0"}]}`},
+		"a short version": {`{"version":"1","packages":[{"identifier":"https://example.com/v1/notes-1.mcpb"}]}`, "version=2",
+			`{"version":"2","packages":[{"identifier":"https://example.com/v1/notes-1.mcpb"}]}`},
+		"an escaped version": {`{"version":"1.0.0+b","packages":[{"identifier":"https://example.com/v1.0.0%2Bb/n.mcpb"}]}`, "version=1.0.1+b",
+			`{"version":"1.0.1+b","packages":[{"identifier":"https://example.com/v1.0.1%2Bb/n.mcpb"}]}`},
 		"of another form":   {`{"version":1,"packages":[1,{"version":2}]}`, "version=1.0.0", ""},
 		"no version at all": {`{"packages":[{"version":"1.0.0"}]}`, "version=1.0.1", ""},
 	} {
@@ -35,6 +44,14 @@ func TestFill(t *testing.T) {
 		if c.want == "" && err == nil || c.want != "" && (err != nil || string(got) != c.want || len(filled) == 0) {
 			t.Errorf("%s: %v %v\n%s\n%s", name, err, filled, got, c.want)
 		}
+	}
+}
+
+// A version that is there already is no error, so that a release may be run again.
+func TestFillAgain(t *testing.T) {
+	const raw = `{"version":"1.0.0"}`
+	if got, filled, err := Fill([]byte(raw), "version", "1.0.0"); err != nil || string(got) != raw || len(filled) > 0 {
+		t.Errorf("%s, %v, %v", got, filled, err)
 	}
 }
 
@@ -74,6 +91,22 @@ func TestSetHashes(t *testing.T) {
 		if err != nil || string(again) != string(out) || len(replaced) > 0 {
 			t.Errorf("%s, again: %v %v\n%s", name, replaced, err, again)
 		}
+	}
+	url := "https://github.com/acme/notes/releases/download/v1.0.0/n.mcpb"
+	asset := FileHash{Key: "github:acme/notes/v1.0.0/n.mcpb", Ref: parse(t, url), Value: hash.Value}
+	both := `{` + head + `,"packages":[` + strings.Replace(bundle, "https://example.com/n.mcpb", url, 1) + `}],"file_hashes":{"` + url + `":"` + hash.Value +
+		`"},"_meta":{"` + publisherMeta + `":{"file_hashes":{"github:acme/notes/v1.0.0/n.mcpb":"sha256:` + zeros + `"}}}}`
+	_, replaced, err := SetHashes([]byte(both), []FileHash{asset}, false)
+	if err != nil || len(replaced) != 1 || replaced[0].Was != "sha256:"+zeros || replaced[0].Now != hash.Value {
+		t.Errorf("a wrong one in _meta under another spelling: %v, %v", replaced, err)
+	}
+	wheels := []FileHash{{Key: "pypi:nn==1.0/nn-1.0.tar.gz", Value: hash.Value}, {Key: "pypi:nn==1.0/nn-1.0-py3-none-any.whl", Value: hash.Value}}
+	for i := range wheels {
+		wheels[i].Ref = parse(t, wheels[i].Key)
+	}
+	several := `{` + head + `,"packages":[{"registryType":"pypi","identifier":"nn","version":"1.0","transport":{"type":"stdio"},"fileSha256":"` + zeros + `"}]}`
+	if out, _, err := SetHashes([]byte(several), wheels, false); err == nil || !strings.Contains(err.Error(), "take the member out") {
+		t.Errorf("one digest for several files: %s, %v", out, err)
 	}
 	for name, raw := range map[string]string{"array": "[]", "cut": `{"a":`, "not valid": `{` + head + `}`,
 		"_meta": `{` + head + `,"packages":[` + bundle + `}],"_meta":[]}`} {

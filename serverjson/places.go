@@ -1,7 +1,9 @@
 package serverjson
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,15 +24,15 @@ var (
 
 // stated is what a document has of hashes, however it is formed.
 type stated struct {
-	top, meta bool              // whether file_hashes stands there
-	sums      map[int]string    // name of the member fileSha256 of packages, by index
-	entries   map[string]string // file_hashes of both places
-	values    map[int]string    // fileSha256
+	top, meta bool           // whether file_hashes stands there
+	sums      map[int]string // name of the member fileSha256 of packages, by index
+	entries   []FileHash     // of both places, sorted by key; Ref is zero where the key is none
+	values    map[int]string // fileSha256
 }
 
 // findStated finds the places of hashes in raw, which is an object.
 func findStated(raw []byte) stated {
-	s := stated{sums: map[int]string{}, values: map[int]string{}, entries: map[string]string{}}
+	s := stated{sums: map[int]string{}, values: map[int]string{}}
 	doc := decodeMembers(raw)
 	top, ok := doc["file_hashes"]
 	s.top = ok
@@ -38,12 +40,19 @@ func findStated(raw []byte) stated {
 	provided, _ := meta[publisherMeta].(map[string]any)
 	moved, ok := provided["file_hashes"]
 	s.meta = ok
-	for _, object := range []any{moved, top} {
+	for _, object := range []any{top, moved} {
 		entries, _ := object.(map[string]any)
 		for key, value := range entries {
-			s.entries[key], _ = value.(string)
+			h := FileHash{Key: key}
+			h.Value, _ = value.(string)
+			h.Ref, _ = artifact.Parse(key)
+			s.entries = append(s.entries, h)
 		}
 	}
+	slices.SortFunc(s.entries, func(a, b FileHash) int {
+		return cmp.Or(strings.Compare(a.Key, b.Key), strings.Compare(a.Value, b.Value))
+	})
+	s.entries = slices.Compact(s.entries)
 	packages, _ := doc["packages"].([]any)
 	for i, p := range packages {
 		members, _ := p.(map[string]any)
@@ -78,13 +87,7 @@ func ParseUnhashed(raw []byte) (*Document, error) {
 		return nil, err
 	}
 	d.Raw = slices.Clone(raw)
-	var old []FileHash
-	for _, key := range slices.Sorted(maps.Keys(findStated(raw).entries)) {
-		if ref, err := artifact.Parse(key); err == nil {
-			old = append(old, FileHash{Key: key, Ref: ref})
-		}
-	}
-	d.expandLocation(old, true)
+	d.expandLocation(findStated(raw).entries, true)
 	for i := range d.Packages {
 		d.Packages[i].FileSHA256 = ""
 	}
@@ -140,8 +143,12 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 		}
 	}
 	for i, p := range doc.Packages {
-		sum := onlySum(p, hashes)
+		sum, several := onlySum(p, hashes)
 		_, has := s.sums[i]
+		if has && several {
+			return nil, nil, fmt.Errorf("/packages/%d/%s: the package has several files, and one digest cannot be that of all: "+
+				"take the member out", i, s.sums[i])
+		}
 		if sum == "" || !has && p.RegistryType != model.RegistryTypeMCPB || p.Pointer == locationPointer {
 			continue
 		}
@@ -172,57 +179,43 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 
 // compare returns hashes under the keys that the document has for the same files, and what they replace.
 func (s stated) compare(hashes []FileHash) (out []FileHash, replaced []Replaced) {
-	left := maps.Clone(s.entries)
-	for _, h := range hashes {
-		for _, key := range slices.Sorted(maps.Keys(s.entries)) {
-			if !names(key, h.Ref, hashes) {
-				continue
-			}
-			h.Key = key
-			delete(left, key)
-			if was := s.entries[key]; was != h.Value {
-				replaced = append(replaced, Replaced{key, was, h.Value})
-			}
-			break
+	files := map[artifact.Ref][]int{} // hashes by what may name them: the file, and the release
+	for i, h := range hashes {
+		files[h.Ref.Normal()] = append(files[h.Ref.Normal()], i)
+		if release := h.Ref.Release(); release != h.Ref.Normal() {
+			files[release] = append(files[release], i)
 		}
-		out = append(out, h)
 	}
-	for _, key := range slices.Sorted(maps.Keys(left)) {
-		replaced = append(replaced, Replaced{Key: key, Was: left[key]})
+	out = slices.Clone(hashes)
+	spelled := map[int]bool{} // hashes that have the document's spelling
+	for _, old := range s.entries {
+		of := files[old.Ref.Normal()]
+		if old.Ref.IsZero() || len(of) != 1 { // a release with several files names none
+			replaced = append(replaced, Replaced{Key: old.Key, Was: old.Value})
+			continue
+		}
+		i := of[0]
+		if !spelled[i] {
+			spelled[i], out[i].Key = true, old.Key
+		}
+		if old.Value != out[i].Value {
+			replaced = append(replaced, Replaced{old.Key, old.Value, out[i].Value})
+		}
 	}
 	return out, replaced
 }
 
-// names reports whether a key of file_hashes is one of the file: its own, or of PyPI that of a release with one file.
-func names(key string, file artifact.Ref, hashes []FileHash) bool {
-	ref, err := artifact.Parse(key)
-	switch {
-	case err != nil || file.IsZero():
-		return false
-	case ref.Normal() == file.Normal():
-		return true
-	}
-	files := 0
-	for _, h := range hashes {
-		if h.Ref.Release() == ref.Normal() {
-			files++
-		}
-	}
-	return files == 1 && file.Release() == ref.Normal()
-}
-
-// onlySum is the SHA-256 of the one file that a package consists of, in hexadecimal digits; "" if it has several.
-func onlySum(p Package, hashes []FileHash) string {
-	var sum string
+// onlySum is the SHA-256 of the one file that a package consists of, in hexadecimal digits; "" if it has none or several.
+func onlySum(p Package, hashes []FileHash) (sum string, several bool) {
 	for _, h := range hashes {
 		if !p.Gives(h.Ref) {
 			continue
 		}
 		d, err := digest.Parse(h.Value)
 		if err != nil || sum != "" {
-			return ""
+			return "", sum != ""
 		}
 		sum = d.Hex()
 	}
-	return sum
+	return sum, false
 }

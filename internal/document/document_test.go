@@ -92,7 +92,7 @@ func TestHashAndVerify(t *testing.T) {
 	if err != nil || len(hashes.Files) != 2 || hashes.Files[0].Key != wheel {
 		t.Fatalf("%+v, %v", hashes, err)
 	}
-	if _, err := WriteHashes(file, []byte(raw), hashes.Files, false); err != nil {
+	if _, err := WriteHashes(file, []byte(raw), []byte(raw), hashes.Files, false); err != nil {
 		t.Fatal(err)
 	}
 	shown, data, err := ReadFile(file, os.Open)

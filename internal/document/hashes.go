@@ -1,8 +1,10 @@
 package document
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"slices"
 
@@ -68,14 +70,22 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	return out, nil
 }
 
-// WriteHashes writes hashes into the document at path, which was read as raw, and keeps every
-// other byte of the file: see [serverjson.SetHashes]. It returns what it replaced, and writes nothing that is not valid.
-func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash, meta bool) ([]serverjson.Replaced, error) {
-	data, replaced, err := serverjson.SetHashes(raw, hashes, meta)
+// WriteHashes writes hashes into doc, which is the document that was read from path as was, or that with more of it set, and
+// keeps every other byte of it: see [serverjson.SetHashes]. It returns what it replaced. It writes nothing that is not valid, and nothing if
+// the file is not what was read any more.
+func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, meta bool) ([]serverjson.Replaced, error) {
+	data, replaced, err := serverjson.SetHashes(doc, hashes, meta)
 	if err != nil {
 		return nil, InvalidError(path, err)
 	}
 	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	_, now, err := ReadFile(path, os.Open)
+	if err == nil && !bytes.Equal(now, was) {
+		err = evidence.Errorf(evidence.Operation, path, "run the command again", errors.New("was changed by another program meanwhile; nothing was written"))
+	}
 	if err != nil {
 		return nil, err
 	}

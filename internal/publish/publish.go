@@ -79,7 +79,13 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		if all, err = document.ExpandReleases(ctx, client, where, all); err != nil {
 			return nil, err
 		}
-		hashes := slices.Clone(doc.FileHashes)
+		var hashes []serverjson.FileHash // each once, as the same may stand in _meta too
+		for _, h := range doc.FileHashes {
+			if !slices.ContainsFunc(hashes, func(other serverjson.FileHash) bool { return other.Key == h.Key }) {
+				hashes = append(hashes, h)
+			}
+		}
+		listed := len(hashes)
 		missing := make([]serverjson.FileHash, len(all))
 		more, err := document.ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
 			if !isListed(doc, all[i]) {
@@ -100,7 +106,7 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 				hashes = append(hashes, m)
 			}
 		}
-		if len(hashes) > len(doc.FileHashes) {
+		if len(hashes) > listed {
 			if p.Document, err = serverjson.SetFileHashes(doc.Raw, hashes); err != nil {
 				return nil, evidence.Errorf(evidence.Validation, where, "", err)
 			}

@@ -25,17 +25,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// readDocument reads the named server.json, or the one in this directory, with values set in it.
-func readDocument(a *app.App, names []string, values placeholders) (name string, data []byte, err error) {
+// readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it.
+func readDocument(a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
 	name, open := "server.json", beneath.Open
 	if len(names) > 0 {
 		name, open = names[0], os.Open
 	}
-	if name, data, err = document.ReadFile(name, open); err != nil {
-		return name, nil, err
+	if name, read, err = document.ReadFile(name, open); err != nil {
+		return name, nil, nil, err
 	}
-	data, err = values.fill(a, name, data)
-	return name, data, err
+	data, err = values.fill(a, name, read)
+	return name, read, data, err
 }
 
 // placeholders are what --set says: "NAME=VALUE" each.
@@ -44,7 +44,7 @@ type placeholders []string
 // register adds --set to a command.
 func (p *placeholders) register(f *pflag.FlagSet) {
 	f.StringArrayVar((*[]string)(p), "set", nil,
-		"fill ${NAME} and {{NAME}} in: `NAME=VALUE`; without one, version=1.2.3 sets every version; may be given again")
+		"fill ${NAME} and {{NAME}} in: `NAME=VALUE`; version=1.2.3 sets every version that is the document's; may be given again")
 }
 
 // fill sets the values in a document, and says what it set.
@@ -88,7 +88,7 @@ an mcpb package is written too. Clients that know only the official schema drop 
 without a word; with --meta they stand in _meta, which such clients keep.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, data, err := readDocument(a, names, values)
+			name, read, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 			err = hashes.Verdict.Err()
 			var replaced []serverjson.Replaced
 			if err == nil && write {
-				replaced, err = document.WriteHashes(name, data, hashes.Files, meta)
+				replaced, err = document.WriteHashes(name, read, data, hashes.Files, meta)
 			}
 			object := map[string]string{}
 			for _, f := range hashes.Files {
@@ -196,7 +196,7 @@ claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could no
 be fetched. That all match shows integrity, not authenticity.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, data, err := readDocument(a, names, values)
+			name, _, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -243,7 +243,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			if err := refusePlugin(names); err != nil {
 				return err
 			}
-			name, data, err := readDocument(a, names, values)
+			name, _, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
@@ -372,7 +372,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				p, err := publish.Archive(c.Context(), h, names[0], o)
 				return ReportPublishedArchive(a, p, asJSON, err)
 			}
-			name, data, err := readDocument(a, names, values)
+			name, _, data, err := readDocument(a, names, values)
 			if err != nil {
 				return err
 			}
