@@ -119,12 +119,17 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		}
 	}
 	for _, s := range before.Servers {
-		all = append(all, r.add(s, host.RealPath(place)))
+		all = append(all, r.add(h, s, host.RealPath(place)))
 	}
 	if o.Dry {
 		return r, errors.Join(all...)
 	}
 	if slices.ContainsFunc(r.Clients, func(c *Client) bool { return len(c.Open()) > 0 }) {
+		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
+			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than XDG_CONFIG_HOME, or HALLMARK_HOME "+
+				"in the place of both", errors.New("is to hold approvals and what they are about, which a client that withholds "+
+				"these variables would refuse"))
+		}
 		if err := runline.CheckProgram(o.Program, h.Getenv); err != nil {
 			return r, err
 		}
@@ -172,9 +177,19 @@ func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error
 	return found, nil
 }
 
+// notCarried says that the entry of a protected server does not name the directories that a variable of this environment
+// moves, as one that was written before the variable was set; "" if it does.
+func notCarried(h *host.Host, s scan.Server) string {
+	if s.State != scan.StateGuarded || len(h.Places.Arguments()) == 0 || slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
+		return ""
+	}
+	return "its entry does not say where its approvals are, which HALLMARK_HOME or an XDG variable moves here: a client that " +
+		"withholds such variables does not start it"
+}
+
 // add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not any
 // more. place is the project of the user's own clients.
-func (r *Result) add(s scan.Server, place string) error {
+func (r *Result) add(h *host.Host, s scan.Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
@@ -192,6 +207,10 @@ func (r *Result) add(s scan.Server, place string) error {
 	switch {
 	case s.State == scan.StateGuarded, s.State == scan.StateEditor:
 		out.Outcome, out.Reason = Already, autoApproved(s)
+		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
+			out.Reason = missing
+			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' write it anew"
+		}
 	case s.State == scan.StateOff:
 		out.Outcome, out.Reason = Left, "is switched off in its client"
 	case s.System:

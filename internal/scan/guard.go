@@ -135,11 +135,13 @@ func (e *scannedEntry) judgePlaces(line runline.Line) {
 	state, cache := e.h.Places.State, e.h.Places.Cache
 	switch {
 	case cmp.Or(line.State, state) != state:
-		e.refuse("keeps its approvals in " + runline.Quote(line.State) + ", and this command looked in " + state)
+		e.refuse("keeps its approvals in " + runline.Quote(line.State) + ", and this command looked in " + state + placesHint)
 	case cmp.Or(line.Cache, cache) != cache:
-		e.refuse("keeps its packages in " + runline.Quote(line.Cache) + ", and this command looked in " + cache)
+		e.refuse("keeps its packages in " + runline.Quote(line.Cache) + ", and this command looked in " + cache + placesHint)
 	}
 }
+
+const placesHint = "; run it with the HALLMARK_HOME or XDG variables that were set when the entry was written"
 
 // heldEvidence returns the evidence that hallmark run gathers about a server's lock entry before it
 // looks for its program: how the server is declared, this machine's approval, the files beside the
