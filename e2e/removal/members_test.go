@@ -188,7 +188,7 @@ var unreadTypes = []unread{
 	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
-		"internal/doctor.Finding " +
+		"internal/doctor.Finding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/catalog.Member " +
 		"internal/catalog.Hash internal/catalog.Hit internal/facets.Part internal/kind.ChangedFiles " +
