@@ -188,6 +188,14 @@ func Group(n int64) string {
 	return s
 }
 
+// NameSome lists names for people: the first of them, and how many more there are.
+func NameSome(names []string, most int) string {
+	if n := len(names) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n)
+	}
+	return strings.Join(names, ", ")
+}
+
 // Count says how many there are of what noun names, in the singular: "1 record",
 // "2,000 records", "3 hashes", "4 entries".
 func Count(n int, noun string) string {

@@ -95,8 +95,13 @@ func setVersion(raw []byte, version string) (out []byte, all []Filled, err error
 	return out, all, err
 }
 
-// replaceVersion replaces a version in an address, where it is a word: neither more digits nor letters are beside it, but
-// for a "v" before it.
+// replaceVersion replaces a version in an address where nothing beside it belongs to it: what is before says what may follow.
+//
+//   - A tag or a version behind ":", "@" or "=" is whole, up to the end or a digest.
+//   - A directory is whole; the name of a file may go on with its suffix.
+//   - Behind "-" or "_", or at the beginning, it is a word of a file's name: no letter, no digit and no further number follows.
+//
+// A "v" before it belongs to none.
 func replaceVersion(text, old, version string) string {
 	if !strings.Contains(old, ".") { // as short as a part of a path: "v1"
 		return text
@@ -108,8 +113,18 @@ func replaceVersion(text, old, version string) string {
 			return b.String() + text
 		}
 		before, after := text[:i], text[i+len(old):]
-		b.WriteString(before)
-		if isEndOfWord(strings.TrimSuffix(before, "v")) && isStartOfWord(after) {
+		goesOn := inName
+		switch before = strings.TrimSuffix(before, "v"); {
+		case before == "" || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "_"):
+		case strings.HasSuffix(before, "/"):
+			goesOn = inPath
+		case strings.ContainsRune(":@=", rune(before[len(before)-1])):
+			goesOn = inTag
+		default:
+			goesOn = nil
+		}
+		b.WriteString(text[:i])
+		if goesOn != nil && !goesOn.MatchString(after) {
 			b.WriteString(version)
 		} else {
 			b.WriteString(old)
@@ -118,15 +133,9 @@ func replaceVersion(text, old, version string) string {
 	}
 }
 
-// isEndOfWord reports whether nothing before a version belongs to it.
-func isEndOfWord(before string) bool {
-	return before == "" || strings.ContainsRune(":/-_@=", rune(before[len(before)-1]))
-}
-
-// isStartOfWord reports whether nothing after a version belongs to it: ".1" and "-rc.1" would, and ".mcpb" and "-linux.tar.gz"
-// do not.
-func isStartOfWord(after string) bool {
-	return !versionGoesOn.MatchString(after)
-}
-
-var versionGoesOn = regexp.MustCompile(`^(?:[0-9A-Za-z]|\.[0-9]|[-+.]?(?:alpha|beta|rc|dev|post|pre|a|b)[-.]?[0-9])`)
+// What follows a version and belongs to it.
+var (
+	inTag  = regexp.MustCompile(`^[^@]`)
+	inPath = regexp.MustCompile(`^(?:[^./]|\.[^A-Za-z])`)
+	inName = regexp.MustCompile(`^(?:[0-9A-Za-z]|\.[0-9])`)
+)

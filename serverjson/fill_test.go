@@ -32,6 +32,8 @@ func TestFill(t *testing.T) {
 		"an image by its digest": {`{"version":"1.0.0","packages":[{"identifier":"ghcr.io/a/b:1.0.0@sha256:aa"}]}`, "version=1.1.0", ""},
 		"another pre-release": {`{"version":"1.0.0","packages":[{"version":"1.0.0-canary.3"},{"version":"v1.0.0"}]}`, "version=1.1.0",
 			`{"version":"1.1.0","packages":[{"version":"1.0.0-canary.3"},{"version":"v1.1.0"}]}`},
+		"a directory that goes on": {`{"version":"1.0.0","packages":[{"identifier":"https://example.com/v1.0.0-canary.3/n.mcpb"},{"identifier":"ghcr.io/a/b:1.0.0-canary"}]}`, "version=1.1.0",
+			`{"version":"1.1.0","packages":[{"identifier":"https://example.com/v1.0.0-canary.3/n.mcpb"},{"identifier":"ghcr.io/a/b:1.0.0-canary"}]}`},
 		"a short version": {`{"version":"1","packages":[{"identifier":"https://example.com/v1/notes-1.mcpb"}]}`, "version=2",
 			`{"version":"2","packages":[{"identifier":"https://example.com/v1/notes-1.mcpb"}]}`},
 		"an escaped version": {`{"version":"1.0.0+b","packages":[{"identifier":"https://example.com/v1.0.0%2Bb/n.mcpb"}]}`, "version=1.0.1+b",

@@ -30,7 +30,7 @@ func (v *validation) checkFileSHA256(p Package, ref artifact.Ref) {
 	}
 	for _, h := range v.hashes[ref.Normal()] {
 		if disagrees(own, h.Value) {
-			v.fail(at, "hashes-disagree", "is not the digest that %s gives for the same file; %s", h.Pointer, makeAnew)
+			v.fail(at, "hashes-disagree", "is not the digest that %s gives for the same file", h.Pointer)
 		}
 	}
 }
@@ -63,8 +63,8 @@ func (v *validation) checkFileHashes(d *Document) {
 			if strangers[release]++; strangers[release] > 1 {
 				continue // was said of the first file of the release
 			}
-			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q%s: it may be of an older version; %s",
-				clip(h.Key), d.othersOf(release), makeAnew)
+			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q%s: it may be of an older version",
+				clip(h.Key), d.othersOf(release))
 		}
 		ref := h.Ref.Normal()
 		first := v.hashes[ref][0]
@@ -74,8 +74,7 @@ func (v *validation) checkFileHashes(d *Document) {
 		case strings.HasPrefix(first.Pointer, metaPointer) == strings.HasPrefix(h.Pointer, metaPointer):
 			v.fail(h.Pointer, "hash-key-duplicate", "the same file as %s", first.Pointer)
 		case err == nil && disagrees(claimed, first.Value):
-			v.fail(h.Pointer, "hashes-disagree", "is not the digest that %s gives for the same file; %s", first.Pointer,
-				makeAnew)
+			v.fail(h.Pointer, "hashes-disagree", "is not the digest that %s gives for the same file", first.Pointer)
 		}
 	}
 }
@@ -93,9 +92,6 @@ func (d *Document) othersOf(release artifact.Ref) string {
 	}
 	return " and " + evidence.Count(n, "other file") + " of its release"
 }
-
-// makeAnew is what to do about hashes that are not those of the document's packages.
-const makeAnew = "'hash-gen --write' makes the hashes anew"
 
 // Claims returns a claim for each entry of file_hashes and each fileSha256, and
 // evidence for those that cannot be verified as they are written: because they are no

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -37,9 +38,19 @@ func InvalidError(name string, err error) error {
 		fmt.Fprintf(&lines, "  %s\n", issue)
 	}
 	return &evidence.Error{
-		Subject: name, Kind: evidence.Validation,
+		Subject: name, Kind: evidence.Validation, Hint: RemakeHint(name, invalid.Issues),
 		Err: errors.New(evidence.Count(len(invalid.Issues.Errors()), "problem")), Detail: lines.String(),
 	}
+}
+
+// RemakeHint is the command that makes hashes anew which are not those of the document's packages; "" if none of issues is about such.
+func RemakeHint(name string, issues serverjson.Issues) string {
+	if !slices.ContainsFunc(issues, func(i serverjson.Issue) bool {
+		return i.Reference == "hash-key-stranger" || i.Reference == "hashes-disagree" || i.Reference == "hash-malformed"
+	}) {
+		return ""
+	}
+	return "'" + host.QuoteArguments([]string{"hallmark", "hash-gen", "--write", name}) + "' makes the hashes anew"
 }
 
 // Verify fetches the packages of a document, compares their bytes with every claim of the document

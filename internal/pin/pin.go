@@ -315,7 +315,7 @@ func (p *Pinning) answerEvidence(answer host.Consent, claim evidence.Claim, obse
 	if p.Result.Same {
 		alarming = "the same bytes show another surface"
 	} else if gone := p.removedItems(); p.Upgrade && len(gone) > 0 {
-		alarming = "no client is shown any more: " + surface.Escape(nameSome(gone))
+		alarming = "no client is shown any more: " + surface.Escape(evidence.NameSome(gone, 20))
 	}
 	if alarming != "" {
 		// The bytes are the approved ones, but the model would be shown something else, or what was
@@ -359,13 +359,4 @@ func SurfaceChanges(w *workspace.Workspace, name string, s *surface.Surface) []s
 		return nil
 	}
 	return surface.Diff(old, s)
-}
-
-// nameSome are names for people, the first of them if there are many.
-func nameSome(names []string) string {
-	const most = 20
-	if n := len(names) - most; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n)
-	}
-	return strings.Join(names, ", ")
 }

@@ -127,8 +127,8 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	if slices.ContainsFunc(r.Clients, func(c *Client) bool { return len(c.Open()) > 0 }) {
 		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
 			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than XDG_CONFIG_HOME, or HALLMARK_HOME "+
-				"in the place of both", errors.New("is to hold approvals and what they are about, which a client that withholds "+
-				"these variables would refuse"))
+				"in the place of both", errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
+				"these variables would be refused"))
 		}
 		if err := runline.CheckProgram(o.Program, h.Getenv); err != nil {
 			return r, err

@@ -253,7 +253,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			}
 			var failed error
 			if n := len(issues.Errors()); n > 0 {
-				failed = evidence.Errorf(evidence.Validation, name, "",
+				failed = evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
 					fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
 						evidence.Count(len(issues)-n, "warning")))
 			}

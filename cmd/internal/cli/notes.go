@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -44,7 +45,7 @@ func showNotes(w io.Writer, notes []installed.Note) {
 			fmt.Fprintf(w, "note: and %d more of this kind; 'hallmark list --json' has all\n", len(groups)-i)
 			return
 		}
-		fmt.Fprintf(w, "note: %s %s for %s %s\n", g.key[0], surface.Escape(nameSome(g.values)), surface.Escape(g.key[1]),
+		fmt.Fprintf(w, "note: %s %s for %s %s\n", g.key[0], surface.Escape(evidence.NameSome(g.values, 5)), surface.Escape(g.key[1]),
 			surface.Escape(g.key[2]))
 	}
 }
@@ -73,13 +74,4 @@ func groupNotes(notes []installed.Note, split func(installed.Note) (key noteKey,
 		}
 	}
 	return groups
-}
-
-// nameSome are names for people, the first of them if there are many.
-func nameSome(names []string) string {
-	const most = 5
-	if n := len(names) - most; n > 0 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n)
-	}
-	return strings.Join(names, ", ")
 }
