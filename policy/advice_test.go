@@ -29,7 +29,7 @@ var advice = []struct {
 		"no confirmation: a facet is locked only if its registry confirms"},
 	{"mismatch", "file: registry", "",
 		"the bytes are not those that the package registry vouches for; a"},
-	{"absent mismatch unverifiable", "ownership: registry", "",
+	{"absent mismatch unverifiable", "ownership: registry manifest", "",
 		"the package must name the server that it belongs to (npm:"},
 	{"mismatch", "approval: machine", "check",
 		"run 'hallmark review' for this server, or give --trust-lock where"},

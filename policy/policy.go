@@ -14,8 +14,14 @@
 //	generate  file         registry   -       integrity  -          policy  operation     policy
 //	verify    file         publisher  -       integrity  warn       -       operation     policy
 //	verify    file         registry   -       integrity  -          policy  operation     policy
+//	verify    ownership    registry   -       warn       warn       policy  warn          policy
+//	verify    ownership    manifest   -       warn       warn       policy  warn          policy
+//	verify    form         manifest   -       integrity  warn       policy  operation     policy
 //	send      file         publisher  -       integrity  -          warn    operation     policy
 //	send      file         registry   -       integrity  -          policy  operation     policy
+//	send      ownership    registry   -       warn       warn       policy  warn          policy
+//	send      ownership    manifest   -       warn       warn       policy  warn          policy
+//	send      form         manifest   -       integrity  warn       policy  operation     policy
 //	send      file         record     -       integrity  policy     policy  integrity     policy
 //	send      tree         record     -       integrity  policy     policy  integrity     policy
 //	send      facet-tar    record     -       integrity  policy     policy  integrity     policy
@@ -40,6 +46,8 @@
 //	accept    document     publisher  -       integrity  -          policy  operation     policy
 //	accept    file         registry   -       integrity  -          policy  operation     policy
 //	accept    ownership    registry   -       policy     policy     -       operation     policy
+//	accept    ownership    manifest   -       policy     policy     policy  operation     policy
+//	accept    form         manifest   -       integrity  warn       policy  operation     policy
 //	accept    file         record     -       integrity  policy     policy  integrity     policy
 //	accept    tree         record     -       integrity  policy     policy  integrity     policy
 //	accept    facet-tar    record     -       integrity  policy     policy  integrity     policy

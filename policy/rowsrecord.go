@@ -37,10 +37,29 @@ var recordRows = []rule{
 			"a proxy or mirror may have changed them"),
 	},
 	{
+		flows: []Flow{Verify, Send}, scheme: evidence.Ownership, authority: evidence.Registry,
+		does: cells{allow, warn, warn, refused, warn, refused},
+		hint: ownershipHint,
+	},
+	{
+		flows: []Flow{Verify, Send}, scheme: evidence.Ownership, authority: evidence.Manifest,
+		does: cells{allow, warn, warn, refused, warn, refused},
+		hint: ownershipHint,
+	},
+	{
 		flows: []Flow{Accept}, scheme: evidence.Ownership, authority: evidence.Registry,
 		does: cells{allow, refused, refused, allow, operation, refused},
-		hint: first(undecided, tellOwnership, always("the package must name the server that it belongs to "+
-			"(npm: \"mcpName\" in package.json)")),
+		hint: ownershipHint,
+	},
+	{
+		flows: []Flow{Accept}, scheme: evidence.Ownership, authority: evidence.Manifest,
+		does: cells{allow, refused, refused, refused, operation, refused},
+		hint: ownershipHint,
+	},
+	{
+		flows: []Flow{Verify, Send, Accept}, scheme: evidence.Form, authority: evidence.Manifest,
+		does: cells{allow, integrity, warn, refused, operation, refused},
+		hint: on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another registryType"),
 	},
 	{
 		flows: []Flow{Send, Accept}, scheme: evidence.File, authority: evidence.Record,
@@ -161,6 +180,8 @@ var (
 		on(evidence.Mismatch, "the file changed after hashing, or was hashed elsewhere; "+
 			"run 'hallmark hash-gen server.json' and compare"),
 		on(evidence.Absent, "run 'hallmark hash-gen --write server.json' to add file_hashes"))
+	ownershipHint = when(func(e evidence.Evidence) bool { return e.Outcome != evidence.Waived }, first(undecided, tellOwnership,
+		always("the package must name the server that it belongs to (npm: \"mcpName\" in package.json)")))
 	recordHint = first(
 		on(evidence.Mismatch, "these are not the bytes that were published; do not run them"),
 		when(func(e evidence.Evidence) bool { return e.Where == "" },

@@ -27,14 +27,14 @@ func (f findings) has(scheme evidence.Scheme, authority evidence.Authority) bool
 // judged is what each flow knows how to judge. It refuses anything else.
 var judged = map[Flow]findings{
 	Generate: "file: registry",
-	Verify:   "file: publisher registry",
+	Verify:   "file: publisher registry; ownership: registry manifest; form: manifest",
 	Send: "file: publisher registry record manifest; tree: record log manifest; dist: manifest; " +
 		"facet-tar: record log manifest; api-surface: record manifest; document: record log; " +
 		"log-key: machine; proof: log; cosignature: log; checkpoint: log; extent: manifest; " +
-		"coverage: manifest; unhashed: manifest",
+		"coverage: manifest; unhashed: manifest; ownership: registry manifest; form: manifest",
 	Accept: "file: publisher registry record manifest; tree: record manifest; dist: manifest; " +
-		"facet-tar: record manifest; document: publisher; ownership: registry; extent: manifest; " +
-		"coverage: manifest; unhashed: manifest",
+		"facet-tar: record manifest; document: publisher; ownership: registry manifest; extent: manifest; " +
+		"coverage: manifest; unhashed: manifest; form: manifest",
 	Pin: "file: registry record lock sidecar manifest verify machine; tree: lock machine; " +
 		"go-module: lock; facet-tar: record log lock sidecar manifest; oci: lock; " +
 		"api-surface: record log; surface: lock machine; document: record log lock; launch: lock; " +
@@ -85,7 +85,8 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 	},
 	evidence.Mismatch: {
 		"warn": {
-			Send: "cosignature: log; checkpoint: log",
+			Verify: "ownership: registry manifest",
+			Send:   "cosignature: log; checkpoint: log; ownership: registry manifest",
 			Pin: "file: machine; tree: machine; oci: lock; surface: lock; launch: lock; pin: lock; " +
 				"finding: log; advisory: advisories",
 			Check:   "advisory: advisories",
@@ -107,7 +108,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		},
 		"policy": {
 			Send:   "unhashed: manifest",
-			Accept: "ownership: registry; unhashed: manifest",
+			Accept: "ownership: registry manifest; unhashed: manifest",
 			Pin: "pin: caller; approval: machine; status: registry record log; age: project; checkpoint: log; " +
 				"import: lock; malware: advisories",
 			Launch: "file: machine; launch: lock machine project; pin: lock; approval: machine; checkpoint: log; " +
@@ -132,9 +133,9 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 	},
 	evidence.Absent: {
 		"warn": {
-			Verify:  "file: publisher",
-			Send:    "log-key: machine; proof: log; checkpoint: log; coverage: manifest",
-			Accept:  "coverage: manifest",
+			Verify:  "file: publisher; ownership: registry manifest; form: manifest",
+			Send:    "log-key: machine; proof: log; checkpoint: log; coverage: manifest; ownership: registry manifest; form: manifest",
+			Accept:  "coverage: manifest; form: manifest",
 			Pin:     "file: record; api-surface: record; pin: caller; proof: log",
 			Launch:  "file: verify machine; tree: lock; log-key: machine",
 			Bare:    "file: verify",
@@ -168,7 +169,7 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 		"policy": {
 			Send: "file: record manifest; tree: record log; facet-tar: record log manifest; " +
 				"document: record log; unhashed: manifest",
-			Accept: "file: record manifest; tree: record; facet-tar: record manifest; ownership: registry; " +
+			Accept: "file: record manifest; tree: record; facet-tar: record manifest; ownership: registry manifest; " +
 				"unhashed: manifest",
 			Pin: "go-module: lock; facet-tar: record log; document: log; approval: machine; age: project; log-key: machine; " +
 				"checkpoint: log; import: lock; advisory: advisories; malware: advisories",
@@ -218,7 +219,8 @@ var unusual = map[evidence.Outcome]map[string]map[Flow]findings{
 			Launch: "import: lock",
 		},
 		"warn": {
-			Send:    "tree: manifest; cosignature: log; checkpoint: log",
+			Verify:  "ownership: registry manifest",
+			Send:    "tree: manifest; cosignature: log; checkpoint: log; ownership: registry manifest",
 			Accept:  "tree: manifest",
 			Pin:     "status: registry; import: lock",
 			Install: "installed: machine",

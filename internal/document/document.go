@@ -68,7 +68,7 @@ func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
 		return policy.Verdict{}, err
 	}
-	more, err := ObserveAll(ctx, client, all, nil)
+	more, err := ObserveWhole(ctx, client, doc, all, nil)
 	if err != nil {
 		return policy.Verdict{}, err
 	}

@@ -50,6 +50,9 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
 		return nil, err
 	}
+	for _, s := range all {
+		s.Of = nil // for whom a package is, is not asked here
+	}
 	files := make([]serverjson.FileHash, len(all))
 	report, err := ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
 		files[i] = serverjson.FileHash{Key: KeyOf(d.Ref, all), Ref: d.Ref, Value: d.Observed.SHA256().String()}

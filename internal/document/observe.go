@@ -15,7 +15,8 @@ import (
 )
 
 // ObserveAll fetches every subject, compares it with the document's claims and with those of its
-// own registry, and returns the evidence in the order of the subjects. An error means that this
+// own registry, and returns the evidence in the order of the subjects; of those of a document also which server their files
+// say that they are for. An error means that this
 // machine failed; failures of other hosts are evidence. use, if not nil, gets each download
 // before it is removed; calls for different subjects run at once.
 func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject,
@@ -35,7 +36,7 @@ func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject,
 		})
 	}
 	err := group.Wait()
-	return slices.Concat(reports...), err
+	return joinOwners(slices.Concat(reports...)), err
 }
 
 // observe fetches one subject and compares it with its claims.
@@ -61,6 +62,7 @@ func (s *Subject) observe(ctx context.Context, f *fetch.Client,
 		report = append(report, evidence.Compare(c, d.Observed))
 	}
 	report = append(report, RegistryEvidence(d)...)
+	report = append(report, s.readOwner(d, f.Limits().DocumentSize)...)
 	return report, use(d)
 }
 

@@ -32,6 +32,8 @@ type Subject struct {
 	Ref        artifact.Ref
 	Claims     []evidence.Claim
 	Algorithms []digest.Algorithm // computed besides those that the claims need
+
+	Of *serverjson.Document // that names the artifact; nil if none does
 }
 
 // Subjects joins the packages of doc with its claims, by normalised Ref. The report holds evidence
@@ -44,7 +46,7 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string,
 	find := func(ref artifact.Ref) *Subject {
 		i := slices.IndexFunc(all, func(s *Subject) bool { return s.Ref.Normal() == ref.Normal() })
 		if i < 0 {
-			all = append(all, &Subject{Ref: ref})
+			all = append(all, &Subject{Ref: ref, Of: doc})
 			i = len(all) - 1
 		}
 		return all[i]
@@ -101,7 +103,7 @@ func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*S
 			case ref == s.Ref:
 				out = append(out, s)
 			case !slices.ContainsFunc(all, same) && !slices.ContainsFunc(out, same):
-				out = append(out, &Subject{Ref: ref})
+				out = append(out, &Subject{Ref: ref, Of: s.Of})
 			}
 		}
 	}

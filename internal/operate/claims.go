@@ -16,8 +16,9 @@ import (
 )
 
 // checkClaims is the registry's half of a publish: it fetches every file for which doc claims a
-// hash, compares the file with the claim and with its own registry's claims, and asks each package
-// which server it belongs to. Packages without a claim are not downloaded.
+// hash, compares the file with the claim and with its own registry's claims, and reads which server
+// each package belongs to: from the files that it fetched, else from what their registry says of them. Packages without a
+// claim are not downloaded.
 func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
 	bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
@@ -52,7 +53,10 @@ func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 			return nil, err
 		}
 		report = append(report, unclaimed...)
-		owner, err := checkOwnership(ctx, client, doc.Name, ref, bundleHosts)
+		if document.HasOwner(report, p) {
+			continue
+		}
+		owner, err := checkOwnership(ctx, client, doc.Name, ref, bundleHosts, report...)
 		if err != nil {
 			return nil, err
 		}
@@ -89,56 +93,20 @@ func listUnclaimed(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	return unclaimed, nil
 }
 
-// checkOwnership asks a package which server it belongs to, and compares that with name.
+// checkOwnership asks the registry of a package which server it belongs to, and compares that with name. known is what was
+// observed of the package.
 func checkOwnership(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
-	bundleHosts []string) (evidence.Evidence, error) {
-	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
-	switch ref.Kind() {
-	case artifact.NPM:
-		claim.Where = "package.json, mcpName"
-		version, err := client.NPM(ctx, ref)
-		if err != nil {
-			return answerEvidence(ctx, claim, "", err)
-		}
-		return answerEvidence(ctx, claim, version.MCPName, nil)
-	case artifact.PyPI, artifact.NuGet, artifact.Cargo:
-		claim.Where = "the package's description, mcp-name"
-		text, err := client.Description(ctx, ref)
-		if err == nil && fetch.OwnerToken(text, name) {
-			return evidence.Fact(claim, name), nil
-		}
-		return answerEvidence(ctx, claim, "", err)
-	case artifact.OCI:
-		claim.Where = "the image's label " + ownerLabel
-		text, err := client.OCILabel(ctx, ref, ownerLabel)
-		return answerEvidence(ctx, claim, text, err)
+	bundleHosts []string, known ...evidence.Evidence) (evidence.Evidence, error) {
+	if !isBundle(ref) {
+		return document.AskOwner(ctx, client, name, ref, known)
 	}
-	if isBundle(ref) {
-		// A bundle names no server, so that only its host can be checked.
-		claim.Where = "the hosts that bundles may come from"
-		claim.Text = bundleHost(ref)
-		if allowedBundle(ref, bundleHosts) {
-			return evidence.Fact(claim, claim.Text), nil
-		}
-		return evidence.Fact(claim, ""), nil
+	// A bundle names no server, so that only its host can be checked.
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry,
+		Where: "the hosts that bundles may come from", Text: bundleHost(ref)}
+	if allowedBundle(ref, bundleHosts) {
+		return evidence.Fact(claim, claim.Text), nil
 	}
-	return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+
-		" cannot be checked yet"), nil
-}
-
-// ownerLabel is the label by which an image names its server.
-const ownerLabel = "io.modelcontextprotocol.server.name"
-
-// answerEvidence returns evidence of a package's answer, or of why there is none.
-func answerEvidence(ctx context.Context, claim evidence.Claim, text string, err error) (evidence.Evidence, error) {
-	var outside *wire.Error
-	switch {
-	case errors.As(err, &outside) && ctx.Err() == nil:
-		return evidence.CannotVerify(claim, outside.Cause, document.Reason(outside)), nil
-	case err != nil:
-		return evidence.Evidence{}, err
-	}
-	return evidence.Fact(claim, document.Clip(text, document.MaxReason)), nil // no valid name is as long as the limit
+	return evidence.Fact(claim, ""), nil
 }
 
 // isBundle reports whether ref is a plain download, which belongs to no package registry.

@@ -87,7 +87,7 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		}
 		listed := len(hashes)
 		missing := make([]serverjson.FileHash, len(all))
-		more, err := document.ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
+		more, err := document.ObserveWhole(ctx, client, doc, all, func(i int, d *fetch.Download) error {
 			if !isListed(doc, all[i]) {
 				missing[i] = serverjson.FileHash{Key: document.KeyOf(d.Ref, all), Value: d.Observed.SHA256().String()}
 			}

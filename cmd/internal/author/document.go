@@ -157,6 +157,32 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 	return c
 }
 
+// warnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
+// not what the document calls them.
+func warnOfPackages(w io.Writer, v policy.Verdict, server string) {
+	last := ""
+	for _, f := range v.Warnings() {
+		e := f.Evidence
+		subject, where := surface.Escape(e.Subject), surface.Escape(e.Where)
+		text := "does not say that it is for " + surface.Escape(server) + " (" + where + "); a registry refuses it"
+		switch {
+		case e.Scheme == evidence.Form:
+			text = surface.Escape(e.Reason)
+		case e.Scheme != evidence.Ownership:
+			continue
+		case e.Outcome == evidence.Mismatch:
+			text = fmt.Sprintf("is for another server, %+q (%s); a registry refuses it", e.Observed.Text, where)
+		case e.Outcome == evidence.Unverifiable:
+			text = "which server it is for could not be read (" + where + "): " + surface.Escape(e.Reason)
+		}
+		fmt.Fprintf(w, "warning: %s: %s\n", subject, text)
+		if next := v.Advice(f); next != "" && next != last {
+			fmt.Fprintf(w, "  hint: %s\n", next)
+			last = next
+		}
+	}
+}
+
 // joinRemoved joins the files of one release that are gone to one, since there are dozens of some.
 func joinRemoved(all []serverjson.Replaced) (out []serverjson.Replaced) {
 	more := map[string]int{}
@@ -219,7 +245,9 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if len(verdict.Findings) == 0 {
 				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", a.Name, name)
 			}
-			return errors.Join(app.WriteReport(a.Stdout, verdict), verdict.Err())
+			err = app.WriteReport(a.Stdout, verdict)
+			warnOfPackages(a.Stdout, verdict, doc.Name)
+			return errors.Join(err, verdict.Err())
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
@@ -404,6 +432,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 					"%s: the registry knows no file_hashes; they are sent in the "+
 						"publisher's _meta, where it does not look at them\n", a.Name)
 			}
+			warnOfPackages(a.Stderr, p.Verdict, doc.Name)
 			if err != nil {
 				return err
 			}

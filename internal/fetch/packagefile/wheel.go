@@ -45,7 +45,6 @@ type wheelFile struct {
 const maxWheelText = 4 << 20
 
 var (
-	mcpNameRE = regexp.MustCompile(`mcp-name: *([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 	extrasRE  = regexp.MustCompile(`\s*\[[^\]]*\]$`)
 	requireRE = regexp.MustCompile(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()@]*)\)?\s*(;.*)?$`)
 )
@@ -100,9 +99,7 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	if err := record.checkAllFound(); err != nil {
 		return nil, err
 	}
-	if m := mcpNameRE.FindStringSubmatch(texts[metadata]); m != nil {
-		w.MCPName = m[1]
-	}
+	w.MCPName = FirstServer(texts[metadata])
 	w.readRequires(texts[metadata])
 	if err := w.readEntryPoints(texts[entries]); err != nil {
 		return nil, err

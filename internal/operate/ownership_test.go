@@ -1,0 +1,137 @@
+package operate
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// npmTarball is a tarball with that package.json alone.
+func npmTarball(manifest string) []byte {
+	return (&forge.Tar{Gzip: true, End: make([]byte, 1024),
+		Members: []*forge.Member{forge.NewMember("package/package.json", '0', []byte(manifest))}}).Bytes()
+}
+
+// npmDocument has the npm package notes@1.0.0, with a hash if data is not nil.
+func npmDocument(t *testing.T, data []byte) *serverjson.Document {
+	t.Helper()
+	hashes := ""
+	if data != nil {
+		hashes = fmt.Sprintf(`,"file_hashes":{"npm:notes@1.0.0":%q}`, digest.FromBytes(data))
+	}
+	doc, err := document.Parse("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d",
+		"version":"1.0.0","packages":[{"registryType":"npm","identifier":"notes","version":"1.0.0",
+		"transport":{"type":"stdio"}}]%s}`, model.CurrentSchemaURL, hashes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// Which server a package is for is read from the bytes that were hashed. What its registry says is read where no bytes were
+// fetched or none can be read, and counts beside them where it names another server.
+func TestOwnershipFromBytes(t *testing.T) {
+	const own, other = `{"name":"notes","version":"1.0.0","mcpName":"io.github.o/notes"}`,
+		`{"name":"notes","version":"1.0.0","mcpName":"io.github.o/other"}`
+	const none = `{"name":"notes","version":"1.0.0"}`
+	for name, c := range map[string]struct {
+		packed    []byte
+		document  string // of the version, at the registry
+		unclaimed bool
+		authority string // of the ownership evidence, and its outcomes
+	}{
+		"both":                 {npmTarball(own), own, false, "manifest match"},
+		"bytes alone":          {npmTarball(own), none, false, "manifest match"},
+		"registry alone":       {npmTarball(none), own, false, "manifest absent, registry match"},
+		"neither":              {npmTarball(none), none, false, "manifest absent"},
+		"bytes of another":     {npmTarball(other), own, false, "manifest mismatch, registry match"},
+		"registry of another":  {npmTarball(own), other, false, "manifest match, registry mismatch"},
+		"bytes not readable":   {[]byte("junk"), own, false, "registry match"},
+		"bytes not fetched":    {npmTarball(none), own, true, "registry match"},
+		"not readable nor own": {[]byte("junk"), other, false, "registry mismatch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pages := map[string]string{"/notes-1.0.0.tgz": string(c.packed),
+				"/notes/1.0.0": strings.TrimSuffix(c.document, "}") + `,"dist":{"tarball":"BASE/notes-1.0.0.tgz"}}`}
+			base, roots := packageSite(t, pages)
+			config := fetch.Config{Dir: t.TempDir(), RootCAs: roots, Limits: fetch.Limits{Retries: -1}}
+			config.NPM.Setting = func(key string) string { return map[string]string{"registry": base}[key] }
+			client := fetch.New(config)
+			defer client.CloseIdleConnections()
+
+			claimed := c.packed
+			if c.unclaimed {
+				claimed = nil
+			}
+			doc := npmDocument(t, claimed)
+			report, err := checkClaims(t.Context(), client, doc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ownersOf(report); got != c.authority {
+				t.Errorf("the registry found %s, want %s", got, c.authority)
+			}
+			fine := !strings.Contains(c.authority, "mismatch") && !strings.Contains(c.authority, "absent")
+			if policy.Judge(policy.Accept, policy.Settings{}, report).Allowed() != fine {
+				t.Errorf("accepted: %t, want %t", !fine, fine)
+			}
+			if c.unclaimed {
+				return // verify fetches all
+			}
+			// Its author hears of it before anything is sent, and is not refused.
+			h := &host.Host{Fetch: client}
+			verdict, err := document.Verify(t.Context(), h, doc, "server.json", policy.Settings{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			warned := false
+			for _, f := range verdict.Warnings() {
+				warned = warned || f.Evidence.Scheme == evidence.Ownership
+			}
+			if !verdict.Allowed() || warned == fine {
+				t.Errorf("verify: allowed %t, warned %t", verdict.Allowed(), warned)
+			}
+		})
+	}
+}
+
+// ownersOf lists the evidence of owners: who says it, and its outcome.
+func ownersOf(report evidence.Report) string {
+	var all []string
+	for _, e := range report {
+		if e.Scheme == evidence.Ownership {
+			all = append(all, string(e.Authority)+" "+string(e.Outcome))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// All files of a release that name one server give one piece of evidence, and one that names another gives its own.
+func TestOwnersOfARelease(t *testing.T) {
+	wheel := func(name, server string) string {
+		return string(forge.Wheel("notes-1.0", "notes-1.0.dist-info/METADATA", "Name: notes\n\nmcp-name: "+server+"\n", "m.py", name))
+	}
+	pages, hashes := release(3)
+	for i, server := range []string{"io.github.o/notes", "io.github.o/other", "io.github.o/notes"} {
+		name := fmt.Sprintf("notes-1.0-cp%d-none-any.whl", i)
+		data := wheel(name, server)
+		pages["/files/"+name], hashes["pypi:notes==1.0/"+name] = data, "sha256:"+hexSum(data)
+		pages["/pypi/notes/1.0/json"] = strings.Replace(pages["/pypi/notes/1.0/json"], hexSum("w"), hexSum(data), 1)
+	}
+	client, _ := kindClient(t, pages)
+	report, err := checkClaims(t.Context(), client, pypiDocument(t, hashes), nil)
+	if got := ownersOf(report); err != nil || got != "manifest match, manifest mismatch" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
