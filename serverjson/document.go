@@ -90,6 +90,8 @@ type Package struct {
 	PackageArguments     []model.Argument
 	EnvironmentVariables []model.KeyValueInput
 	Pointer              string // JSON pointer of the package, "/packages/0"
+
+	asked bool // RegistryBaseURL is where packages of the type are asked for: see AtRegistries
 }
 
 // FileHash is one entry of file_hashes.

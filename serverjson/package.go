@@ -75,7 +75,18 @@ var registries = map[string]string{
 // atOtherRegistry reports whether the package says that it is at another registry than usual.
 func (p Package) atOtherRegistry() (usual string, ok bool) {
 	usual, ok = registries[p.RegistryType]
-	return usual, ok && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual
+	return usual, ok && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual && !p.asked
+}
+
+// AtRegistries tells which registries packages are fetched from, besides the usual ones: isAsked reports whether those of a
+// type and name are asked of the registry at base. A package that names such a registry then has a Ref.
+func (d *Document) AtRegistries(isAsked func(kind artifact.Kind, name, base string) bool) {
+	for i := range d.Packages {
+		p := &d.Packages[i]
+		if _, other := p.atOtherRegistry(); other {
+			p.asked = isAsked(artifact.Kind(p.RegistryType), p.Identifier, p.RegistryBaseURL)
+		}
+	}
 }
 
 // imageReference is the whole image reference. Older schemas kept the host in registryBaseUrl and
@@ -183,10 +194,18 @@ func (v *validation) checkRegistry(d *Document, p Package) bool {
 	v.checkHTTPSURL(at, "registry-base-url", p.RegistryBaseURL)
 	usual, other := p.atOtherRegistry()
 	if other && !v.hasError(at) {
-		v.fail(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet",
-			clip(p.RegistryBaseURL), usual, p.RegistryType)
+		v.fail(at, "registry-base-url-unknown", "%+q is not %s%s", clip(p.RegistryBaseURL), usual, p.otherRegistryHint(usual))
 	}
 	return !other
+}
+
+// otherRegistryHint says how a registry of packages is written that is not the usual one.
+func (p Package) otherRegistryHint(usual string) string {
+	if strings.TrimRight(p.RegistryBaseURL, "/") == usual {
+		return ", which has no slash at its end"
+	}
+	return ", and packages of type " + p.RegistryType + " are not asked for there: leave the member out, or configure that " +
+		"registry as the one for them"
 }
 
 // failRef reports that a package has no Ref: at its version if that is why, else at the member

@@ -131,6 +131,7 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 	if err != nil {
 		return nil, nil, err
 	}
+	doc.AtRegistries(func(artifact.Kind, string, string) bool { return true }) // the caller fetched them
 	s, out := findStated(raw), raw
 	hashes, replaced := s.compare(hashes)
 	entries, err := hashObject(hashes)
@@ -172,6 +173,7 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 	}
 	written, err := Parse(out)
 	if err == nil {
+		written.AtRegistries(func(artifact.Kind, string, string) bool { return true }) // the caller fetched them
 		err = written.Validate().Err()
 	}
 	return out, replaced, err

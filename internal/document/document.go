@@ -57,6 +57,7 @@ func RemakeHint(name string, issues serverjson.Issues) string {
 // and of the package registries, and reports the packages without any claim.
 func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
 	s policy.Settings) (policy.Verdict, error) {
+	doc.AtRegistries(h.Fetch.AsksAt)
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, InvalidError(where, err)
 	}

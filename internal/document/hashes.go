@@ -37,6 +37,7 @@ func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
 func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
 	doc, err := serverjson.ParseUnhashed(doc.Raw)
 	if err == nil {
+		doc.AtRegistries(h.Fetch.AsksAt)
 		err = doc.Validate().Err()
 	}
 	if err != nil {

@@ -42,6 +42,10 @@ type ecosystem interface {
 	// up no variable.
 	packageHosts(config Config, name string) []string
 
+	// onlyBase returns the base URL of the one registry that a package is asked of; "" if it may be several. It sends
+	// nothing.
+	onlyBase(config Config, name string) (string, error)
+
 	// namedHost returns the host that a Ref itself names, "" if it names none.
 	namedHost(ref artifact.Ref) string
 }

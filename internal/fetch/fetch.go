@@ -47,6 +47,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -171,6 +172,36 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 		return nil, err
 	}
 	return await(ctx, c, ref, func() ([]artifact.Ref, error) { return e.files(ctx, c, ref) })
+}
+
+// AsksAt reports whether packages of that kind and name are asked of the registry at base, and of no other. It sends
+// nothing.
+func (c *Client) AsksAt(kind artifact.Kind, name, base string) bool {
+	e := ecosystemOfKind(kind)
+	if e == nil {
+		return false
+	}
+	c, err := c.withTool(kind)
+	if err != nil {
+		return false // fetching says why
+	}
+	only, err := e.onlyBase(c.config, name)
+	return err == nil && only != "" && trimBase(only) == trimBase(base)
+}
+
+// CheckBase refuses the base URL of a registry that nothing would be fetched from.
+func CheckBase(base string) error {
+	u, err := url.Parse(strings.TrimPrefix(base, "sparse+"))
+	if err != nil {
+		return errors.New("the URL cannot be parsed")
+	}
+	return transfer.CheckURLFrom(u, u)
+}
+
+// trimBase returns the base URL of a registry without what its tools write differently: a slash at its end, and the page of all
+// projects of a package index.
+func trimBase(base string) string {
+	return strings.TrimSuffix(strings.TrimRight(strings.TrimPrefix(base, "sparse+"), "/"), "/simple")
 }
 
 // UserConfig returns a configuration that is completed from what a user already has, as far as it

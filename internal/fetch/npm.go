@@ -48,6 +48,8 @@ func (npm) registries(config Config) (public, configured []string) {
 
 func (npm) packageHosts(config Config, name string) []string { return config.NPM.Hosts(name) }
 
+func (npm) onlyBase(config Config, name string) (string, error) { return config.NPM.Registry(name) }
+
 // NPM fetches the document of the version that ref names.
 func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	if ref.Kind() != artifact.NPM {

@@ -28,6 +28,8 @@ func (nuget) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLNuGet}, []string{config.NuGet.Index}
 }
 
+func (nuget) onlyBase(config Config, _ string) (string, error) { return config.NuGet.Index, nil }
+
 // Resources that are used of a service index.
 const (
 	nugetFlat            = "PackageBaseAddress/3.0.0"

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -48,6 +49,13 @@ func (pypi) packageHosts(config Config, _ string) []string {
 		addresses = append(addresses, ix.simple)
 	}
 	return hostsOf(addresses...)
+}
+
+func (pypi) onlyBase(config Config, _ string) (string, error) {
+	if sources := pypiSources(config.PyPI); len(sources) == 1 {
+		return sources[0].simple, nil
+	}
+	return "", nil // the first that has a release gives it
 }
 
 // files expands a release to one Ref for each of its files, by name. Those of a yanked
@@ -182,7 +190,8 @@ func (c *Client) PipVariables() ([]string, error) {
 }
 
 // description returns info.description of a release. If an index has no documents of
-// releases, it takes the project's document, provided that this is of the same release.
+// releases, it takes the project's document, provided that this is of the same release. If it has neither, as indexes of
+// companies, it reads a file of the release.
 func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
 	var missing error
 	for _, ix := range pypiSources(c.config.PyPI) {
@@ -203,5 +212,21 @@ func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (strin
 		}
 		return doc.object("info").text("description"), nil
 	}
-	return "", missing
+	files, err := c.findPyPIFiles(ctx, ref)
+	if err != nil {
+		return "", missing
+	}
+	file := files[max(0, slices.IndexFunc(files, func(f pypiFile) bool { return strings.HasSuffix(f.name, ".whl") }))]
+	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: consent.ByAnswer,
+		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, []digest.Algorithm{digest.SHA256})
+	if err != nil {
+		return "", err
+	}
+	defer d.Close()
+	owner, err := packagefile.ReadOwner(d.Path(), ref, c.limits.DocumentSize)
+	if err != nil {
+		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the index has no document of the release, and %s cannot be read: %w",
+			wire.Quoted(file.name), err)}
+	}
+	return owner.Text, nil
 }

@@ -22,6 +22,7 @@ import (
 func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
 	bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
+	doc.AtRegistries(client.AsksAt)
 	claimed, report, err := document.Subjects(client, doc, "server.json", false)
 	if err != nil {
 		return nil, err

@@ -135,3 +135,63 @@ func TestOwnersOfARelease(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// An index that has only pages of files, and a registry of npm that a document names, are those of companies: what the operator
+// configured is where packages are published from.
+func TestCompanyRegistries(t *testing.T) {
+	wheel := string(forge.Wheel("notes-1.0", "notes-1.0.dist-info/METADATA", "Name: notes\n\nmcp-name: io.github.o/notes\n", "m.py", ""))
+	tarball := npmTarball(`{"name":"notes","version":"1.0.0","mcpName":"io.github.o/notes"}`)
+	base, roots := packageSite(t, map[string]string{
+		"/simple/notes/":              `<!DOCTYPE html><a href="/notes-1.0-py3-none-any.whl">notes</a>`,
+		"/notes-1.0-py3-none-any.whl": wheel,
+		"/notes/1.0.0": `{"name":"notes","version":"1.0.0","mcpName":"io.github.o/notes",` +
+			`"dist":{"tarball":"BASE/notes-1.0.0.tgz"}}`,
+		"/notes-1.0.0.tgz": string(tarball),
+	})
+	client := func(npm, pypi string) *fetch.Client {
+		config := fetch.Config{Dir: t.TempDir(), RootCAs: roots, Limits: fetch.Limits{Retries: -1}}
+		config.NPM.Setting = func(key string) string { return map[string]string{"registry": npm}[key] }
+		config.PyPI.Base = pypi
+		c := fetch.New(config)
+		t.Cleanup(c.CloseIdleConnections)
+		return c
+	}
+	at := func(kind, version, base string, hashes string) *serverjson.Document {
+		doc, err := document.Parse("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d",
+			"version":"1.0.0","packages":[{"registryType":%q,"registryBaseUrl":%q,"identifier":"notes","version":%q,
+			"transport":{"type":"stdio"}}],"file_hashes":{%s}}`, model.CurrentSchemaURL, kind, base, version, hashes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return doc
+	}
+	own := client(base+"/", base)
+	for name, doc := range map[string]*serverjson.Document{
+		"npm":               at("npm", "1.0.0", base, `"npm:notes@1.0.0":"`+digest.FromBytes(tarball).String()+`"`),
+		"pypi":              at("pypi", "1.0", base, `"pypi:notes==1.0":"`+digest.FromBytes([]byte(wheel)).String()+`"`),
+		"pypi at its pages": at("pypi", "1.0", base+"/simple/", ""),
+	} {
+		report, err := checkClaims(t.Context(), own, doc, nil)
+		if err != nil || !policy.Judge(policy.Accept, policy.Settings{}, report).Allowed() {
+			t.Errorf("%s: %v, %v", name, report, err)
+		}
+		if issues := doc.ValidateForPublish().Errors(); len(issues) > 0 {
+			t.Errorf("%s: %v", name, issues)
+		}
+		hashes, err := document.HashFiles(t.Context(), &host.Host{Fetch: own}, doc, "server.json")
+		if err != nil || len(hashes.Files) != 1 {
+			t.Fatalf("%s: %+v, %v", name, hashes, err)
+		}
+		if _, _, err := serverjson.SetHashes(doc.Raw, hashes.Files, false); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Whoever asks another registry would get another package.
+	doc := at("npm", "1.0.0", "https://npm.example.com", "")
+	for name, c := range map[string]*fetch.Client{"other": own, "usual": client("", "")} {
+		if _, err := document.Verify(t.Context(), &host.Host{Fetch: c}, doc, "server.json", policy.Settings{}); err == nil ||
+			!strings.Contains(err.Error(), "configure that registry") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

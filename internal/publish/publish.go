@@ -64,6 +64,7 @@ type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, bod
 // the document does not match.
 func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication,
 	error) {
+	doc.AtRegistries(h.Fetch.AsksAt)
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
 	}

@@ -126,6 +126,7 @@ func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, 
 	if err != nil {
 		return nil, err
 	}
+	doc.AtRegistries(w.Host.Fetch.AsksAt)
 	subject := doc.Name + "@" + doc.Version
 	canonical, err := serverjson.Canonical(doc.Raw)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -41,6 +42,12 @@ func (s *sourceFlags) register(f *pflag.FlagSet) {
 
 // set makes c fetch from there.
 func (s *sourceFlags) set(c *fetch.Config) (err error) {
+	for flag, text := range map[string]string{"--npm-registry": s.npm, "--pypi-index": s.pypi, "--nuget-index": s.nuget,
+		"--cargo-index": s.cargo, "--github-url": s.github} {
+		if err := fetch.CheckBase(text); text != "" && err != nil {
+			return evidence.Errorf(evidence.Validation, flag, "give a URL of https; http is for this machine alone", err)
+		}
+	}
 	if s.npm != "" {
 		c.NPM.Setting = func(key string) string {
 			if key == "registry" {

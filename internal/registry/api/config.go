@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -24,6 +25,10 @@ type Config struct {
 	// claim is in the report; an error is a fault of this machine, or of the document
 	// if its class is evidence.Validation. It is called concurrently.
 	Check func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error)
+
+	// IsAsked reports whether packages of a kind and name are fetched from the registry at base, where that is not the
+	// usual one of the kind. nil: no package is.
+	IsAsked func(kind artifact.Kind, name, base string) bool
 
 	// The policy, unless CurrentPolicy gives another one for each request.
 	Validation     registry.Validation // "" is Enforce

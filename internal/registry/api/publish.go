@@ -41,7 +41,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	doc, issues, err := parseDocument(raw)
+	doc, issues, err := parseDocument(raw, s.IsAsked)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -34,7 +35,7 @@ func (s *Server) validate(_ context.Context, in *validateInput) (*validateOutput
 	if err != nil {
 		return nil, err
 	}
-	_, issues, err := parseDocument(raw)
+	_, issues, err := parseDocument(raw, s.IsAsked)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +46,19 @@ func (s *Server) validate(_ context.Context, in *validateInput) (*validateOutput
 	return out, nil
 }
 
-// parseDocument parses and validates raw. The document is nil if the issues have an error.
-func parseDocument(raw []byte) (*serverjson.Document, serverjson.Issues, error) {
+// parseDocument parses and validates raw. The document is nil if the issues have an error. isAsked is as in [Config].
+func parseDocument(raw []byte, isAsked ...func(artifact.Kind, string, string) bool) (*serverjson.Document, serverjson.Issues, error) {
 	doc, err := serverjson.Parse(raw)
 	if invalid := (*serverjson.Invalid)(nil); errors.As(err, &invalid) {
 		return nil, invalid.Issues, nil
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, f := range isAsked {
+		if f != nil {
+			doc.AtRegistries(f)
+		}
 	}
 	issues := doc.ValidateForPublish()
 	if len(issues.Errors()) > 0 {
