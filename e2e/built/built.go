@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -61,25 +63,57 @@ func WriteProgram(path string, data []byte) error {
 
 // Path gives the program whose package is pkg. Tests share the file: who changes it copies it first.
 func Path(pkg string) (string, error) {
+	paths, err := Paths(pkg)
+	if err != nil {
+		return "", err
+	}
+	return paths[0], nil
+}
+
+// Paths is [Path] of several programs. It starts go once for all that are in one directory: reading what the programs
+// import takes go longer than finding that they are up to date, and they import much the same.
+func Paths(pkgs ...string) ([]string, error) {
 	root, err := findModule()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	path := filepath.Join(root, "bin", "built", filepath.FromSlash(pkg))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
+	var paths, dirs []string
+	in := map[string][]string{} // packages by directory
+	for _, pkg := range pkgs {
+		path := filepath.Join(root, "bin", "built", filepath.FromSlash(pkg))
+		if runtime.GOOS == "windows" {
+			path += ".exe" // as go names it
+		}
+		dir := filepath.Dir(path)
+		if paths = append(paths, path); in[dir] == nil {
+			dirs = append(dirs, dir)
+		}
+		in[dir] = append(in[dir], module+pkg)
 	}
-	unlock, err := lockedfile.MutexAt(path + ".lock").Lock() // tests of several packages run at once
+	for _, dir := range dirs {
+		if err := buildInto(dir, in[dir]); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+func buildInto(dir string, pkgs []string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(dir + ".lock").Lock() // tests of several packages run at once
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer unlock()
-	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, module+pkg)
+	build := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
+		"-o", dir + string(filepath.Separator)}, pkgs...)...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		return fmt.Errorf("go build %s: %w\n%s", strings.Join(pkgs, " "), err, out)
 	}
-	return path, nil
+	return nil
 }
 
 func link(pkg string) ([]byte, error) {

@@ -48,12 +48,12 @@ var programs = []string{"cmd/hallmark", "cmd/hallmark-registry", "cmd/mcp-publis
 	"e2e/puppet", "e2e/request"}
 
 var setPath = sync.OnceValue(func() error {
+	all, err := built.Paths(programs...)
+	if err != nil {
+		return err
+	}
 	path := os.Getenv("PATH")
-	for _, pkg := range programs {
-		program, err := built.Path(pkg)
-		if err != nil {
-			return err
-		}
+	for _, program := range all {
 		if dir := filepath.Dir(program); !slices.Contains(filepath.SplitList(path), dir) {
 			path = dir + string(filepath.ListSeparator) + path
 		}
