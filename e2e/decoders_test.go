@@ -35,7 +35,7 @@ var plainDecoders = map[string]struct {
 	"edit.go in plugin":                      {1, "tokens"},
 	"edit.go in serverjson":                  {5, "tokens and maps"},
 	"places.go in serverjson":                {1, "a map"},
-	"owner.go in internal/fetch/packagefile": {2, "a map, and a text of it"},
+	"owner.go in internal/fetch/packagefile": {1, "a map"},
 	"encoding.go in internal/durable":        {1, "sealed by its own digest, in the state directory"},
 	"envelope.go in internal/registry":       {2, "a map and texts"},
 	"exact.go in surface":                    {1, "tokens"},

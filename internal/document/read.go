@@ -1,17 +1,45 @@
 package document
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // maxDocument is how large a server.json may be, in bytes. One byte more is read, so that the
 // parser notices a larger one.
 const maxDocument = 1 << 20
+
+// ReadURL reads the server.json that is at a URL.
+func ReadURL(ctx context.Context, address string) ([]byte, error) {
+	data, err := client.Document(ctx, address, maxDocument)
+	if err != nil {
+		return nil, client.ExplainAnswer(address, evidence.Validation, err)
+	}
+	return data, nil
+}
+
+// ServerOf returns the server.json in a registry's answer, or data itself if that is none.
+func ServerOf(data []byte) []byte {
+	var answer struct {
+		Server json.RawMessage `json:"server"`
+		Name   json.RawMessage `json:"name"` // of a server.json
+	}
+	if surface.DecodeKnown(data, &answer) != nil || answer.Server == nil || answer.Name != nil {
+		return data
+	}
+	return answer.Server
+}
+
+// ReadAll reads a server.json from r.
+func ReadAll(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxDocument+1)) }
 
 // ReadFile reads a server.json with open: [os.Open], or a function that opens regular files only if
 // the user did not choose the name. It returns the name with slashes.
@@ -25,6 +53,6 @@ func ReadFile(name string, open func(string) (*os.File, error)) (shown string, d
 		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
 	}
 	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
+	data, err = ReadAll(f)
 	return filepath.ToSlash(name), data, err
 }

@@ -29,6 +29,8 @@ type Client struct {
 	credentials []HostCredential                  // the operator's when this view was made
 	namespace   string                            // which of them this view may use; "" is none
 	together    *transfer.Budget                  // for all that this view fetches
+
+	local map[artifact.Ref]string // files on this machine by the normal form of what they stand for
 }
 
 // Limits returns the limits of c, with defaults for what was not set.

@@ -17,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Download is an artifact on this machine. Close removes its file.
+// Download is an artifact on this machine. Close removes its file, unless that is the user's own: see [Client.WithFiles].
 type Download struct {
 	Ref      artifact.Ref
 	Observed evidence.Observed // From is the URL asked for, without query
@@ -41,6 +41,7 @@ type Download struct {
 	NPM *NPMVersion
 
 	path string
+	kept bool   // the file is the user's own
 	free func() // returns the file's bytes to the budget of the client
 }
 
@@ -55,6 +56,9 @@ func (d *Download) Close() error {
 	if d.free != nil {
 		d.free()
 		d.free = nil
+	}
+	if d.kept {
+		return nil
 	}
 	if err := os.Remove(d.path); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("%s: remove download: %w", wire.Name(d.Ref.String()), err)

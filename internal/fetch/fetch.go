@@ -125,6 +125,10 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 				&digest.UnknownAlgorithmError{Algorithm: string(a)})
 		}
 	}
+	algs = append([]digest.Algorithm{digest.SHA256}, algs...)
+	if local := c.localFiles(ref); len(local) == 1 {
+		return readLocal(ref, c.local[local[0].Normal()], algs)
+	}
 	e, err := ecosystemOf(ref)
 	if err != nil {
 		return nil, err
@@ -132,7 +136,6 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 	if c, err = c.withTool(ref.Kind()); err != nil {
 		return nil, err
 	}
-	algs = append([]digest.Algorithm{digest.SHA256}, algs...)
 	return await(ctx, c, ref, func() (*Download, error) {
 		ctx, release, err := c.begin(ctx, ref)
 		if err != nil {
@@ -163,6 +166,9 @@ func await[T any](ctx context.Context, c *Client, ref artifact.Ref, ask func() (
 // Files expands a Ref that stands for several files, such as a PyPI release, to one Ref for
 // each. It returns any other Ref alone.
 func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, error) {
+	if local := c.localFiles(ref); len(local) > 0 {
+		return local, nil
+	}
 	e := ecosystemOfKind(ref.Kind())
 	if e == nil {
 		return []artifact.Ref{ref}, nil

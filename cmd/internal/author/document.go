@@ -2,10 +2,12 @@ package author
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,17 +27,31 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it.
-func readDocument(a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
-	name, open := "server.json", beneath.Open
-	if len(names) > 0 {
-		name, open = names[0], os.Open
+// readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it. "-" is the
+// standard input. A URL, and a registry's answer that has the document in it, are read too.
+func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
+	switch {
+	case len(names) == 0:
+		name, read, err = document.ReadFile("server.json", beneath.Open)
+	case names[0] == "-":
+		name = "standard input"
+		read, err = document.ReadAll(a.Stdin)
+	case isURL(names[0]):
+		name = names[0]
+		read, err = document.ReadURL(ctx, name)
+	default:
+		name, read, err = document.ReadFile(names[0], os.Open)
 	}
-	if name, read, err = document.ReadFile(name, open); err != nil {
+	if err != nil {
 		return name, nil, nil, err
 	}
-	data, err = values.fill(a, name, read)
+	data, err = values.fill(a, name, document.ServerOf(read))
 	return name, read, data, err
+}
+
+// isURL reports whether an argument is a URL, and no file.
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://")
 }
 
 // placeholders are what --set says: "NAME=VALUE" each.
@@ -71,12 +87,14 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 // HashGenCommand returns the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, meta, asJSON bool
+	var local []string
+	var as string
 	var values placeholders
 	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "hash-gen [server.json]",
 		Short:   "Hash every file of a server's packages, for file_hashes",
-		Example: "\n--write\nnotes/server.json --json",
+		Example: "\n--write\nnotes/server.json --json\n--write --local dist",
 		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
 Nothing is published. A hash tells which bytes a file has, not who made it: it shows
@@ -85,23 +103,44 @@ integrity, not authenticity.
 With --write the hashes are put into the file, in all places where it has some, and the rest
 of it stays byte for byte. Hashes of an older version are replaced, and named. The fileSha256 of
 an mcpb package is written too. Clients that know only the official schema drop file_hashes
-without a word; with --meta they stand in _meta, which such clients keep.`,
+without a word; with --meta they stand in _meta, which such clients keep.
+
+With --local a file that is not published yet is hashed in place of what would be fetched: the tarball
+of 'npm pack', a wheel, a crate, a bundle, or a directory of such, as dist. Publish that very file: one
+that is packed again may have other bytes. Without a server.json the hashes are printed alone.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, read, data, err := readDocument(a, names, values)
+			switch {
+			case meta && !write:
+				return app.Usage(c, errors.New("--meta says where --write puts the hashes: give both"))
+			case write && len(names) > 0 && (names[0] == "-" || isURL(names[0])):
+				return app.Usage(c, errors.New("--write writes a file: name one"))
+			case as != "" && len(local) == 0:
+				return app.Usage(c, errors.New("--as says what the file of --local is: give both"))
+			}
+			h, err := a.HostWithin(".", limits.Of())
 			if err != nil {
 				return err
 			}
-			if meta && !write {
-				return app.Usage(c, errors.New("--meta says where --write puts the hashes: give both"))
+			if _, err := os.Lstat("server.json"); len(local) > 0 && len(names) == 0 && !write && errors.Is(err, fs.ErrNotExist) {
+				return hashLocal(c.Context(), a, h, local, as, asJSON)
+			}
+			name, read, data, err := readDocument(c.Context(), a, names, values)
+			if err != nil {
+				return err
 			}
 			doc, err := document.ParseUnhashed(name, data)
 			if err != nil {
 				return err
 			}
-			h, err := a.HostWithin(".", limits.Of())
-			if err != nil {
-				return err
+			if len(local) > 0 {
+				files, err := document.LocalFiles(doc, name, local, as)
+				if err != nil {
+					return err
+				}
+				with := *h
+				with.Fetch = h.Fetch.WithFiles(files)
+				h = &with
 			}
 			hashes, err := document.HashFiles(c.Context(), h, doc, name)
 			if err != nil {
@@ -149,12 +188,39 @@ without a word; with --meta they stand in _meta, which such clients keep.`,
 	}
 	c.Flags().BoolVar(&write, "write", false, "put the hashes into the file instead of printing them")
 	c.Flags().BoolVar(&meta, "meta", false, "with --write: put the hashes into _meta too, which every client keeps")
+	c.Flags().StringArrayVar(&local, "local", nil,
+		"hash this `file` or directory in place of what would be fetched; may be given again")
+	c.Flags().StringVar(&as, "as", "", "the `key` that the file of --local has, if it does not say it itself")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
 	limits.Register(c.Flags())
 	limits.RegisterWait(c.Flags())
 	values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
+}
+
+// hashLocal prints the hashes of files on this machine, of which there is no server.json yet.
+func hashLocal(ctx context.Context, a *app.App, h *host.Host, local []string, as string, asJSON bool) error {
+	files, err := document.LocalFiles(nil, "", local, as)
+	if err != nil {
+		return err
+	}
+	hashes, err := document.HashLocal(ctx, h, files)
+	if err != nil {
+		return err
+	}
+	a.Bars.Stop()
+	object := map[string]string{}
+	for _, f := range hashes {
+		object[f.Key] = f.Value
+	}
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			FileHashes map[string]string `json:"file_hashes,omitempty"`
+		}{app.OutcomeOf(policy.Judge(policy.Generate, policy.Settings{}, nil), nil), object}, nil)
+	}
+	return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
 }
 
 // warnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
@@ -209,20 +275,28 @@ func joinRemoved(all []serverjson.Replaced) (out []serverjson.Replaced) {
 // VerifyCommand returns the command verify.
 func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
+	var file, as string
 	var settings policy.Settings
 	var values placeholders
 	var limits app.FetchFlags
 	c := &cobra.Command{
-		Use:     "verify [server.json]",
-		Short:   "Recompute every hash that a server.json claims",
-		Example: "\n--require-hashes",
+		Use:   "verify [server.json | URL | -]",
+		Short: "Recompute every hash that a server.json claims",
+		Example: "\n--require-hashes\nhttps://registry.example.com/v0.1/servers/io.github.acme%2Fnotes/versions/1.4.0\n" +
+			"--file notes-1.4.0.tgz --as npm:@acme/notes@1.4.0",
 		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
 fileSha256 and with what the package's own registry says. Packages that nobody
 claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
-be fetched. That all match shows integrity, not authenticity.`,
+be fetched. That all match shows integrity, not authenticity.
+
+The document may come from the standard input (-) or a URL, also in a registry's answer. With --file
+nothing is fetched: the file, which you have already, is compared with what the document claims of it.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			name, _, data, err := readDocument(a, names, values)
+			if as != "" && file == "" {
+				return app.Usage(c, errors.New("--as says what the file of --file is: give both"))
+			}
+			name, _, data, err := readDocument(c.Context(), a, names, values)
 			if err != nil {
 				return err
 			}
@@ -234,7 +308,12 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			verdict, err := document.Verify(c.Context(), h, doc, name, settings)
+			var verdict policy.Verdict
+			if file != "" {
+				verdict, err = document.VerifyFile(c.Context(), h, doc, name, file, as)
+			} else {
+				verdict, err = document.Verify(c.Context(), h, doc, name, settings)
+			}
 			if err != nil {
 				return err
 			}
@@ -250,6 +329,8 @@ be fetched. That all match shows integrity, not authenticity.`,
 			return errors.Join(err, verdict.Err())
 		}),
 	}
+	c.Flags().StringVar(&file, "file", "", "compare this `file` alone, and fetch nothing")
+	c.Flags().StringVar(&as, "as", "", "the `key` that the file has in file_hashes, if it does not say it itself")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
 	limits.Register(c.Flags())
@@ -264,14 +345,14 @@ func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var values placeholders
 	c := &cobra.Command{
-		Use:   "validate [server.json]",
+		Use:   "validate [server.json | URL | -]",
 		Short: "Check the form and meaning of a server.json, offline",
 		Args:  app.Args(cobra.MaximumNArgs(1)),
-		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, names []string) error {
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if err := refusePlugin(names); err != nil {
 				return err
 			}
-			name, _, data, err := readDocument(a, names, values)
+			name, _, data, err := readDocument(c.Context(), a, names, values)
 			if err != nil {
 				return err
 			}
@@ -400,7 +481,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				p, err := publish.Archive(c.Context(), h, names[0], o)
 				return ReportPublishedArchive(a, p, asJSON, err)
 			}
-			name, _, data, err := readDocument(a, names, values)
+			name, _, data, err := readDocument(c.Context(), a, names, values)
 			if err != nil {
 				return err
 			}

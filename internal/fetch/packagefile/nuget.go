@@ -24,18 +24,12 @@ func NuGetReadme(name, id string, limit int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := z.readOnly(limit, func(name string) bool {
-		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
-	})
+	nuspec, err := z.readNuspec(limit)
 	if err != nil {
 		return "", err
 	}
-	var nuspec struct {
-		ID     string `xml:"metadata>id"`
-		Readme string `xml:"metadata>readme"`
-	}
-	if err := xml.Unmarshal(data, &nuspec); err != nil {
-		return "", errors.New("it has no .nuspec that can be parsed")
+	if nuspec == nil {
+		return "", errors.New("it has no .nuspec")
 	}
 	if !strings.EqualFold(nuspec.ID, id) {
 		return "", fmt.Errorf("its .nuspec is of %s", wire.Quoted(nuspec.ID))
@@ -44,8 +38,30 @@ func NuGetReadme(name, id string, limit int64) (string, error) {
 		return "", nil
 	}
 	want := strings.TrimPrefix(path.Clean(strings.ReplaceAll(nuspec.Readme, `\`, "/")), "/")
-	data, err = z.readOnly(limit, func(name string) bool { return strings.EqualFold(path.Clean(name), want) })
+	data, err := z.readOnly(limit, func(name string) bool { return strings.EqualFold(path.Clean(name), want) })
 	return string(data), err
+}
+
+// nuspec is what is read of a .nuspec.
+type nuspec struct {
+	ID      string `xml:"metadata>id"`
+	Version string `xml:"metadata>version"`
+	Readme  string `xml:"metadata>readme"`
+}
+
+// readNuspec reads the .nuspec of a .nupkg, of at most limit bytes; nil if there is none.
+func (z *zipFile) readNuspec(limit int64) (*nuspec, error) {
+	data, err := z.readOnly(limit, func(name string) bool {
+		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
+	})
+	if data == nil || err != nil {
+		return nil, err
+	}
+	n := new(nuspec)
+	if xml.Unmarshal(data, n) != nil {
+		return nil, errors.New("it has no .nuspec that can be parsed")
+	}
+	return n, nil
 }
 
 // readOnly reads the one file whose path matches, at most limit bytes; nil if none does. Two

@@ -49,15 +49,23 @@ func readNPMOwner(name string, limit int64) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
-	var manifest map[string]json.RawMessage // members by their exact names
+	members, err := textsOf(data)
+	return Owner{Text: members["mcpName"], Named: true, Where: "package.json in the tarball, mcpName"}, err
+}
+
+// textsOf returns the members of a package.json that are texts, by their exact names.
+func textsOf(data []byte) (map[string]string, error) {
+	var manifest map[string]any
 	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\uFEFF")), &manifest); err != nil || manifest == nil {
-		return Owner{}, errors.New("its package.json is no JSON object")
+		return nil, errors.New("its package.json is no JSON object")
 	}
-	owner := Owner{Named: true, Where: "package.json in the tarball, mcpName"}
-	if json.Unmarshal(manifest["mcpName"], &owner.Text) != nil {
-		owner.Text = "" // missing, or no text
+	texts := map[string]string{}
+	for name, value := range manifest {
+		if text, ok := value.(string); ok {
+			texts[name] = text
+		}
 	}
-	return owner, nil
+	return texts, nil
 }
 
 // readPythonOwner reads a wheel, or a source archive that is a tar.gz or a zip.
@@ -94,15 +102,30 @@ func readCargoOwner(name string, limit int64) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
-	var manifest struct{ Package struct{ Readme any } } // cargo writes false for none
-	if err := toml.Unmarshal(data, &manifest); err != nil {
-		return Owner{}, errors.New("its Cargo.toml cannot be parsed")
+	manifest, err := parseCargo(data)
+	if err != nil {
+		return Owner{}, err
 	}
 	if readme, ok := manifest.Package.Readme.(string); ok {
 		data, err = readTarFile(name, readme, limit)
 		owner.Text = string(data)
 	}
 	return owner, err
+}
+
+// cargoManifest is a Cargo.toml.
+type cargoManifest struct {
+	Package struct {
+		Name, Version string
+		Readme        any // cargo writes false for none
+	}
+}
+
+func parseCargo(data []byte) (m cargoManifest, err error) {
+	if toml.Unmarshal(data, &m) != nil {
+		err = errors.New("its Cargo.toml cannot be parsed")
+	}
+	return m, err
 }
 
 // errNotGzip is the error of a file that is no gzip.
@@ -160,6 +183,9 @@ func FirstServer(text string) string {
 	return ""
 }
 
+// bundleManifest is at the top of an MCPB bundle.
+const bundleManifest = "manifest.json"
+
 // CheckBundle refuses a file that is no MCPB bundle: a zip with a manifest.json at its top.
 func CheckBundle(name string) error {
 	f, err := os.Open(name)
@@ -171,8 +197,8 @@ func CheckBundle(name string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(z.paths, "manifest.json") {
-		return errors.New("it is a zip without manifest.json at its top")
+	if !slices.Contains(z.paths, bundleManifest) {
+		return errors.New("it is a zip without " + bundleManifest + " at its top")
 	}
 	return nil
 }

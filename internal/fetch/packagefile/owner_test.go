@@ -77,3 +77,32 @@ func TestCheckBundle(t *testing.T) {
 		}
 	}
 }
+
+// A package file says itself which package it is; what does not is no guess.
+func TestIdentify(t *testing.T) {
+	const metadata = "Metadata-Version: 2.1\nName: My_Notes\nVersion: 1.0\n\nName: other\nVersion: 2\n"
+	for name, c := range map[string]struct {
+		data []byte
+		want string // "" if it cannot be told
+	}{
+		"notes.tgz":                   {tarOf("package/package.json", `{"name":"@a/notes","version":"1.0.0"}`), "npm:@a/notes@1.0.0"},
+		"no-version.tgz":              {tarOf("package/package.json", `{"name":"@a/notes"}`), ""},
+		"my_notes-1.0-py3-any.whl":    {forge.Pack("my_notes-1.0.dist-info/METADATA", metadata), "pypi:My_Notes==1.0/my_notes-1.0-py3-any.whl"},
+		"my_notes-1.0.tar.gz":         {tarOf("my_notes-1.0/PKG-INFO", metadata, "my_notes-1.0/package.json", `{"name":"x","version":"1.0.0"}`), "pypi:My_Notes==1.0/my_notes-1.0.tar.gz"},
+		"my_notes-1.0.zip":            {forge.Pack("my_notes-1.0/PKG-INFO", metadata), "pypi:My_Notes==1.0/my_notes-1.0.zip"},
+		"notes-1.0.0.crate":           {tarOf("notes-1.0.0/Cargo.toml", "[package]\nname = \"notes\"\nversion = \"1.0.0\"\n", "notes-1.0.0/package.json", "{}"), "cargo:notes@1.0.0"},
+		"Notes.1.0.0.nupkg":           {forge.Pack("Notes.nuspec", "<package><metadata><id>Notes</id><version>1.0.0</version></metadata></package>"), "nuget:Notes@1.0.0"},
+		"notes.mcpb":                  {forge.Pack("manifest.json", "{}", "a.dist-info/METADATA", metadata), ""},
+		"nothing":                     {nil, ""},
+		"a tar without a manifest.gz": {tarOf("a/b", "c"), ""},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ref, err := Identify(path, 1000)
+		if ref.String() != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v", name, ref, err)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// maxIdentity bounds what is read of a package file to learn what it is, in bytes.
+const maxIdentity = 4 << 20
+
+// LocalFiles returns the files on this machine by what they are of doc, which is in the file where: by what each says of itself,
+// or by as for a single one. A directory stands for all files in it, as Python's dist. Without a document any package counts.
+func LocalFiles(doc *serverjson.Document, where string, paths []string, as string) (map[artifact.Ref]string, error) {
+	var files []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, OpenError(p, err)
+		}
+		if !info.IsDir() {
+			files = append(files, p)
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, OpenError(p, err)
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), ".") {
+				files = append(files, filepath.Join(p, e.Name()))
+			}
+		}
+	}
+	if as != "" && len(files) != 1 {
+		return nil, evidence.Errorf(evidence.Validation, "--as", "", errors.New("says what one file is, and there are "+
+			evidence.Count(len(files), "file")))
+	}
+	found := map[artifact.Ref]string{}
+	for _, file := range files {
+		ref, err := localRef(doc, where, file, as)
+		if err != nil {
+			return nil, err
+		}
+		if other := found[ref.Normal()]; other != "" {
+			return nil, evidence.Errorf(evidence.Validation, file, "", fmt.Errorf("is %s, as %s is", ref, other))
+		}
+		found[ref.Normal()] = file
+	}
+	return found, nil
+}
+
+// localRef returns what a file is.
+func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, error) {
+	fail := func(hint string, err error) (artifact.Ref, error) {
+		return artifact.Ref{}, evidence.Errorf(evidence.Validation, file, hint, err)
+	}
+	const sayAs = "say what it is: --as npm:name@1.2.3, or another key of file_hashes"
+	var ref artifact.Ref
+	var err error
+	if as != "" {
+		if ref, err = artifact.Parse(as); err != nil {
+			return artifact.Ref{}, evidence.Errorf(evidence.Validation, "--as", "", err)
+		}
+	} else if ref, err = packagefile.Identify(file, maxIdentity); err != nil {
+		bundles := bundlesOf(doc, filepath.Base(file))
+		if len(bundles) != 1 {
+			return fail(sayAs, fmt.Errorf("does not say which package it is: %w", err))
+		}
+		ref = bundles[0]
+	}
+	if doc == nil || doc.Covers(ref) {
+		return ref, nil
+	}
+	var has []string
+	for _, p := range doc.Packages {
+		if r, err := p.Ref(); err == nil {
+			has = append(has, r.String())
+		}
+	}
+	if len(has) == 0 {
+		has = []string{"none"}
+	}
+	return fail(sayAs, fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, strings.Join(has, ", ")))
+}
+
+// bundlesOf returns the packages of doc that are found by their URL: those with that file name, or else all.
+func bundlesOf(doc *serverjson.Document, name string) (all []artifact.Ref) {
+	if doc == nil {
+		return nil
+	}
+	var named []artifact.Ref
+	for _, p := range doc.Packages {
+		ref, err := p.Ref()
+		if err != nil || ref.Kind() != artifact.HTTPS && ref.Kind() != artifact.GitHub {
+			continue
+		}
+		all = append(all, ref)
+		if path.Base(ref.URL()) == name || ref.Filename() == name {
+			named = append(named, ref)
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return all
+}
+
+// HashLocal hashes files on this machine, as [LocalFiles] returns them for no document.
+func HashLocal(ctx context.Context, h *host.Host, files map[artifact.Ref]string) ([]serverjson.FileHash, error) {
+	var all []*Subject
+	for ref := range files {
+		all = append(all, &Subject{Ref: ref})
+	}
+	slices.SortFunc(all, func(a, b *Subject) int { return strings.Compare(a.Ref.String(), b.Ref.String()) })
+	client := h.Fetch.WithFiles(files)
+	var hashes []serverjson.FileHash
+	for _, s := range all {
+		d, err := client.Fetch(ctx, s.Ref)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, files[s.Ref], "", err)
+		}
+		hashes = append(hashes, serverjson.FileHash{Key: KeyOf(s.Ref, all), Ref: s.Ref, Value: d.Observed.SHA256().String()})
+	}
+	return hashes, nil
+}
+
+// VerifyFile compares one file on this machine with what doc claims of it. Nothing is fetched.
+func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, where, file, as string) (policy.Verdict, error) {
+	doc.AtRegistries(h.Fetch.AsksAt)
+	if err := doc.Validate().Err(); err != nil {
+		return policy.Verdict{}, InvalidError(where, err)
+	}
+	files, err := LocalFiles(doc, where, []string{file}, as)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	claimed, report, err := Subjects(h.Fetch, doc, where, false)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	var keys []string
+	about := slices.DeleteFunc(claimed, func(s *Subject) bool {
+		for ref := range files {
+			if s.Ref.Normal() == ref || s.Ref.Filename() == "" && s.Ref.Release() == ref.Release() {
+				s.Of = nil // for whom the package is, is not asked here
+				return false
+			}
+		}
+		keys = append(keys, s.Ref.String())
+		return true
+	})
+	if len(about) == 0 {
+		for ref := range files {
+			err = fmt.Errorf("claims no hash of %s, which %s is", ref, filepath.ToSlash(file))
+		}
+		if len(keys) > 0 {
+			err = fmt.Errorf("%w; it has hashes of %s", err, strings.Join(keys, ", "))
+		}
+		return policy.Verdict{}, evidence.Errorf(evidence.Validation, where, "", err)
+	}
+	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
+		return !slices.ContainsFunc(about, func(s *Subject) bool { return SameRef(e.Subject, s.Ref) })
+	})
+	more, err := ObserveAll(ctx, h.Fetch.WithFiles(files), about, nil)
+	if err != nil {
+		return policy.Verdict{}, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	more = slices.DeleteFunc(more, func(e evidence.Evidence) bool { return e.Authority == evidence.Registry }) // which was not asked
+	return policy.Judge(policy.Verify, policy.Settings{}, append(report, more...)), nil
+}

@@ -1,0 +1,87 @@
+package packagefile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// Identify returns the Ref of the package that the file name is, by what it says of itself: an npm tarball, a wheel or source
+// archive of Python, a .nupkg, a .crate. It fails for any other file, also for an MCPB bundle, which does not say where it will
+// be. Of a manifest at most limit bytes are read.
+func Identify(name string, limit int64) (artifact.Ref, error) {
+	if data, err := readTarFile(name, "PKG-INFO", limit); err == nil {
+		return identifyPython(name, data)
+	} else if errors.Is(err, errNotGzip) {
+		return identifyZip(name, limit)
+	}
+	if filepath.Ext(name) == ".crate" {
+		data, err := readTarFile(name, "Cargo.toml", limit)
+		if err != nil {
+			return artifact.Ref{}, err
+		}
+		manifest, err := parseCargo(data)
+		if err != nil {
+			return artifact.Ref{}, err
+		}
+		return artifact.NewCargo(manifest.Package.Name, manifest.Package.Version)
+	}
+	data, err := readTarFile(name, "package.json", limit)
+	if err != nil {
+		return artifact.Ref{}, err
+	}
+	members, err := textsOf(data)
+	if err != nil {
+		return artifact.Ref{}, err
+	}
+	return artifact.NewNPM(members["name"], members["version"])
+}
+
+func identifyZip(name string, limit int64) (artifact.Ref, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return artifact.Ref{}, errors.Unwrap(err)
+	}
+	defer f.Close()
+	z, err := openZip(f, maxWheelList)
+	if err != nil {
+		return artifact.Ref{}, err
+	}
+	nuspec, err := z.readNuspec(limit)
+	if err != nil {
+		return artifact.Ref{}, err
+	}
+	if nuspec != nil {
+		return artifact.NewNuGet(nuspec.ID, nuspec.Version)
+	}
+	data, err := z.readOnly(limit, func(path string) bool {
+		dir, file, _ := strings.Cut(path, "/")
+		return file == "METADATA" && strings.HasSuffix(dir, ".dist-info") || file == "PKG-INFO"
+	})
+	if err != nil {
+		return artifact.Ref{}, err
+	}
+	if data == nil || slices.Contains(z.paths, bundleManifest) {
+		return artifact.Ref{}, errors.New("it has no manifest that names a package")
+	}
+	return identifyPython(name, data)
+}
+
+// identifyPython reads the head of METADATA or PKG-INFO.
+func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
+	head := map[string]string{}
+	for line := range strings.Lines(string(metadata)) {
+		if strings.TrimSpace(line) == "" {
+			break // the description follows
+		}
+		key, value, _ := strings.Cut(line, ":")
+		if head[key] == "" {
+			head[key] = strings.TrimSpace(value)
+		}
+	}
+	return artifact.NewPyPI(head["Name"], head["Version"], filepath.Base(name))
+}
