@@ -205,16 +205,30 @@ func TestInit(t *testing.T) {
 	}{
 		"npm": {"package.json", `{"name":"@acme/notes","version":"2.0.0","repository":` +
 			`{"url":"git+ssh://git:s3cret@git.example.com/a/b.git"}}`,
-			"npm @acme/notes of io.github.acme/notes at https://git.example.com/a/b", evidence.OK},
+			"npm @acme/notes@2.0.0 of io.github.acme/notes at https://git.example.com/a/b", evidence.OK},
 		"its own name": {"package.json", `{"name":"n","mcpName":"com.acme/n"}`, "npm n of com.acme/n", evidence.OK},
-		"python":       {"pyproject.toml", "[project]\nname = \"n\"", "pypi n of com.example/dir", evidence.OK},
-		"image": {"Dockerfile", "", "oci oci.example.com/your-org/dir:1.0.0 of com.example/dir",
+		"python":       {"pyproject.toml", "[project]\nname = \"n\"\nversion = \"1.0\"", "pypi n@1.0 of ", evidence.OK},
+		"poetry":       {"pyproject.toml", "[tool.poetry]\nname = \"n\"\nversion = \"1.0\"", "pypi n@1.0 of ", evidence.OK},
+		"setup":        {"setup.py", "", "pypi  of ", evidence.OK},
+		"crate":        {"Cargo.toml", "[package]\nname = \"n\"\nversion = \"1.0.0\"", "cargo n@1.0.0 of ", evidence.OK},
+		"crate of a workspace": {"Cargo.toml", "[package]\nname = \"n\"\nversion = { workspace = true }", "cargo n of ",
 			evidence.OK},
-		"nothing":    {"", "", "npm @your-org/your-package of com.example/dir", evidence.OK},
-		"no JSON":    {"package.json", `{"name":`, "", evidence.Validation},
-		"there":      {"server.json", "{}", "", evidence.Validation},
-		"elsewhere":  {"package.json", "->", "", evidence.Refused},
-		"other JSON": {"package.json", `{"name":1}`, "", evidence.Validation},
+		".NET": {"A.B.csproj", "<Project><PropertyGroup><Version>2.0.0</Version></PropertyGroup></Project>", "nuget A.B@2.0.0 of ",
+			evidence.OK},
+		".NET, its own": {"A.csproj", "<Project><PropertyGroup><PackageId>B</PackageId></PropertyGroup></Project>", "nuget B@1.0.0 of ",
+			evidence.OK},
+		".NET, computed": {"A.csproj", "<Project><PropertyGroup><PackageId>$(X)</PackageId></PropertyGroup></Project>", "nuget @1.0.0 of ",
+			evidence.OK},
+		"bundle":           {"manifest.json", `{"manifest_version":"0.3","version":"1.0.0"}`, "mcpb  of ", evidence.OK},
+		"another manifest": {"manifest.json", `{"version":"1.0.0"}`, "", evidence.OK},
+		"image":            {"Dockerfile", "", "oci  of ", evidence.OK},
+		"private":          {"package.json", `{"name":"n","private":true}`, "", evidence.OK},
+		"Go":               {"go.mod", "module example.com/n", "", evidence.OK},
+		"nothing":          {"", "", "", evidence.OK},
+		"no JSON":          {"package.json", `{"name":`, "", evidence.Validation},
+		"there":            {"server.json", "{}", "", evidence.Validation},
+		"elsewhere":        {"package.json", "->", "", evidence.Refused},
+		"other JSON":       {"package.json", `{"name":1}`, "", evidence.Validation},
 	} {
 		dir := directory(t, c.file, c.content)
 		file, err := Init(t.Context(), nil, dir, nil)
@@ -226,16 +240,66 @@ func TestInit(t *testing.T) {
 			continue
 		}
 		var doc serverjson.Document
-		if err := errors.Join(err, json.Unmarshal(data, &doc)); err != nil || file == "" || len(doc.Packages) != 1 {
+		if err := errors.Join(err, json.Unmarshal(data, &doc)); err != nil || file == "" || len(doc.Packages) > 1 {
 			t.Errorf("%s: %v\n%s", name, err, data)
 			continue
 		}
-		got := doc.Packages[0].RegistryType + " " + doc.Packages[0].Identifier + " of " + doc.Name
+		got := ""
+		for _, p := range doc.Packages {
+			if got = p.RegistryType + " " + p.Identifier; p.Version != "" {
+				got += "@" + p.Version
+			}
+			got += " of " + doc.Name
+		}
 		if doc.Repository != nil {
 			got += " at " + doc.Repository.URL
 		}
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// What a directory has below it is listed, and nothing is written; what a package lacks is said for each kind.
+func TestInitNotes(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, content string
+		want          []string
+	}{
+		"npm":          {"package.json", `{"name":"n"}`, []string{`package.json needs the line "mcpName": "a/b"`}},
+		"npm, named":   {"package.json", `{"name":"n","mcpName":"a/b"}`, nil},
+		"npm, another": {"package.json", `{"name":"n","mcpName":"a/c"}`, []string{`the line "mcpName": "a/b"`}},
+		"private":      {"package.json", `{"name":"n","private":true}`, []string{"npm does not publish it", "no package"}},
+		"python":       {"pyproject.toml", "[project]\nname = \"n\"", []string{"'<!-- mcp-name: a/b -->'"}},
+		"crate":        {"Cargo.toml", "[package]\nname = \"n\"", []string{"'mcp-name: a/b'"}},
+		"crate, none":  {"Cargo.toml", "[package]\nname = \"n\"\npublish = false", []string{"cargo does not publish it", "no package"}},
+		"image":        {"Dockerfile", "FROM scratch\n", []string{"oci.example.com", "LABEL io.modelcontextprotocol.server.name=a/b"}},
+		"image, named": {"Dockerfile", "FROM scratch\nLABEL io.modelcontextprotocol.server.name=\"a/b\"\n", []string{"oci.example.com"}},
+		"Go":           {"go.mod", "module x", []string{"a registry has no packages of Go", "no package"}},
+	} {
+		notes, err := InitNotes(directory(t, c.file, c.content), "a/b")
+		ok := err == nil && len(notes) == len(c.want)
+		for i := 0; ok && i < len(notes); i++ {
+			ok = strings.Contains(notes[i], c.want[i])
+		}
+		if !ok {
+			t.Errorf("%s: %q, %v", name, notes, err)
+		}
+	}
+	for file, content := range map[string]string{
+		"package.json":        `{"private":true,"workspaces":["packages/*"]}`,
+		"pnpm-workspace.yaml": "packages:\n  - 'packages/**'\n",
+		"Cargo.toml":          "[workspace]\nmembers = [\"packages/a\"]\n",
+		"pyproject.toml":      "[tool.uv.workspace]\nmembers = [\"packages/a\", \"../../etc\"]\n",
+	} {
+		dir := directory(t, file, content)
+		if err := os.MkdirAll(filepath.Join(dir, "packages", "a"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Init(t.Context(), nil, dir, nil)
+		if _, gone := os.Stat(filepath.Join(dir, "server.json")); evidence.ClassOf(err) != evidence.Validation || gone == nil ||
+			!strings.Contains(err.Error(), "below it: packages/a\n") {
+			t.Errorf("%s: %v", file, err)
 		}
 	}
 }

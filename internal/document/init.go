@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
+	"fmt"
 	"net/url"
 	"os"
 	"path"
@@ -14,37 +14,35 @@ import (
 	"strings"
 	"time"
 
-	"github.com/modelcontextprotocol/registry/pkg/api/v0"
 	"github.com/modelcontextprotocol/registry/pkg/model"
-	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
-
-// maxManifest bounds a manifest that [Init] reads, in bytes.
-const maxManifest = 4 << 20
 
 // gitTimeout bounds one git command.
 const gitTimeout = 5 * time.Second
 
-// manifests holds the members of a project's manifests that [Init] copies into a server.json.
-type manifests struct {
-	npm struct {
-		Name, Version, Description string
-		MCPName                    string `json:"mcpName"`
-		Repository                 json.RawMessage
-	}
-	python struct {
-		Project struct{ Name, Version, Description string }
-	}
-	hasNPM, hasPython, hasDocker bool
+// draft is a server.json as [Init] writes it: what is required stands in it, empty where nothing says it.
+type draft struct {
+	Schema      string            `json:"$schema"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Version     string            `json:"version"`
+	Repository  *model.Repository `json:"repository,omitempty"`
+	Packages    []draftPackage    `json:"packages"`
 }
 
-// Init writes a server.json into dir from package.json, pyproject.toml, a Dockerfile and git, with
-// examples for values that none of them has, and returns its path. It fails if the file exists.
-// repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
+type draftPackage struct {
+	RegistryType string          `json:"registryType"`
+	Identifier   string          `json:"identifier"`
+	Version      string          `json:"version,omitempty"`
+	Transport    model.Transport `json:"transport"`
+}
+
+// Init writes a server.json into dir from the manifests of packages that lie there and git, and returns its path. What none of
+// them says is left empty; [InitNotes] says what to do next. It fails if the file exists, and in a directory whose packages are
+// those below it. repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
 // is left out. git gets only the variables of environ that it needs.
 func Init(ctx context.Context, environ []string, dir string,
 	repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
@@ -53,11 +51,15 @@ func Init(ctx context.Context, environ []string, dir string,
 		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
 			errors.New("is there already"))
 	}
-	m, err := readManifests(dir)
+	found, err := readManifests(dir)
 	if err != nil {
 		return "", err
 	}
-	doc, err := m.document(ctx, environ, dir)
+	if len(found.packages) == 0 && len(found.members) > 0 {
+		return "", evidence.Errorf(evidence.Validation, "", "run it in the directory of the package that is the server",
+			fmt.Errorf("this directory holds no package, but there are some below it: %s", strings.Join(found.members, ", ")))
+	}
+	doc, err := found.draft(ctx, environ, dir)
 	if err != nil {
 		return "", err
 	}
@@ -81,41 +83,18 @@ func Init(ctx context.Context, environ []string, dir string,
 	return file, errors.Join(err, f.Close())
 }
 
-func readManifests(dir string) (*manifests, error) {
-	m := new(manifests)
-	read := func(name string, decode func([]byte) error) (bool, error) {
-		data, err := beneath.ReadIn(dir, name, maxManifest)
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil {
-			return false, evidence.Errorf(evidence.Refused, name, "", errors.Unwrap(err))
-		}
-		if err := decode(data); err != nil {
-			return false, evidence.Errorf(evidence.Validation, name, "", err)
-		}
-		return true, nil
-	}
-	var err error
-	if m.hasNPM, err = read("package.json",
-		func(data []byte) error { return json.Unmarshal(data, &m.npm) }); err != nil {
+// InitNotes returns what the author of the packages in dir has to know: which manifest is of no package, and which line a package
+// lacks to be one of server, which may be "".
+func InitNotes(dir, server string) ([]string, error) {
+	found, err := readManifests(dir)
+	if err != nil {
 		return nil, err
 	}
-	if m.hasPython, err = read("pyproject.toml",
-		func(data []byte) error { return toml.Unmarshal(data, &m.python) }); err != nil {
-		return nil, err
-	}
-	exists := func(name string) bool {
-		_, err := os.Stat(filepath.Join(dir, name))
-		return !errors.Is(err, fs.ErrNotExist)
-	}
-	m.hasPython = m.hasPython || exists("setup.py")
-	m.hasDocker = exists("Dockerfile")
-	return m, nil
+	return append(found.notes, found.unnamed(server)...), nil
 }
 
-// document returns a server.json from what m and git say.
-func (m *manifests) document(ctx context.Context, environ []string, dir string) (*v0.ServerJSON, error) {
+// draft returns a server.json from what m and git say.
+func (m *manifests) draft(ctx context.Context, environ []string, dir string) (*draft, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -128,46 +107,29 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 			}
 		}
 	}
-	doc := &v0.ServerJSON{
-		Schema: model.CurrentSchemaURL,
-		Name:   m.serverName(repository, subfolder, filepath.Base(abs)),
-		Description: cmp.Or(m.npm.Description, m.python.Project.Description,
-			"An MCP server that provides [describe what your server does]"),
-		Version: cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
-	}
+	doc := &draft{Schema: model.CurrentSchemaURL, Name: m.serverName(repository, subfolder), Packages: []draftPackage{}}
 	if repository != "" {
 		doc.Repository = &model.Repository{URL: repository, Source: repositorySource(repository), Subfolder: subfolder}
 	}
-	p := model.Package{
-		Transport: model.Transport{Type: model.TransportTypeStdio},
-		EnvironmentVariables: []model.KeyValueInput{{Name: "YOUR_API_KEY", InputWithVariables: model.InputWithVariables{
-			Input: model.Input{Description: "Your API key for the service", IsRequired: true, IsSecret: true,
-				Format: model.FormatString}}}},
-	}
-	switch namespace, name, _ := strings.Cut(doc.Name, "/"); {
-	case m.hasNPM || !m.hasPython && !m.hasDocker:
-		p.RegistryType, p.Version = model.RegistryTypeNPM, doc.Version
-		p.Identifier = "@your-org/your-package"
-		if owner, ok := strings.CutPrefix(namespace, "io.github."); ok {
-			p.Identifier = "@" + owner + "/" + name
+	for _, p := range m.packages {
+		doc.Description, doc.Version = cmp.Or(doc.Description, p.description), cmp.Or(doc.Version, p.version)
+		out := draftPackage{RegistryType: p.kind, Identifier: p.name, Version: p.version,
+			Transport: model.Transport{Type: model.TransportTypeStdio}}
+		if p.kind == model.RegistryTypeOCI || p.kind == model.RegistryTypeMCPB {
+			out.Version = "" // it is part of the identifier
 		}
-		p.Identifier = cmp.Or(m.npm.Name, p.Identifier)
-	case m.hasPython:
-		p.RegistryType, p.Version = model.RegistryTypePyPI, doc.Version
-		p.Identifier = cmp.Or(m.python.Project.Name, "your-package")
-	default:
-		p.RegistryType = model.RegistryTypeOCI
-		p.Identifier = "oci.example.com/your-org/" + name + ":" + doc.Version
+		doc.Packages = append(doc.Packages, out)
 	}
-	doc.Packages = []model.Package{p}
 	return doc, nil
 }
 
-// serverName returns mcpName of package.json, else a name made from the repository, the package or
-// the directory, in this order.
-func (m *manifests) serverName(repository, subfolder, dir string) string {
-	if m.npm.MCPName != "" {
-		return m.npm.MCPName
+// serverName returns the name that a package has for the server, else one made from the repository or the scope of a
+// package, in this order; "" if there is none.
+func (m *manifests) serverName(repository, subfolder string) string {
+	for _, p := range m.packages {
+		if p.server != "" {
+			return p.server
+		}
 	}
 	if owner, name, ok := githubRepository(&model.Repository{URL: repository, Source: "github"}); ok {
 		if subfolder != "" {
@@ -175,21 +137,54 @@ func (m *manifests) serverName(repository, subfolder, dir string) string {
 		}
 		return "io.github." + owner + "/" + name
 	}
-	switch scope, name, scoped := strings.Cut(m.npm.Name, "/"); {
-	case scoped && strings.HasPrefix(scope, "@"):
-		return "io.github." + scope[1:] + "/" + name
-	case m.npm.Name != "":
-		return "io.github.<your-username>/" + m.npm.Name
+	for _, p := range m.packages {
+		if scope, name, ok := strings.Cut(p.name, "/"); ok && strings.HasPrefix(scope, "@") {
+			return "io.github." + scope[1:] + "/" + name
+		}
 	}
-	return "com.example/" + dir
+	return ""
+}
+
+// unnamed says of each package that does not name the server which line it needs: it cannot be published without.
+func (m *manifests) unnamed(server string) (notes []string) {
+	shown := cmp.Or(server, "NAME")
+	if server == "" {
+		notes = append(notes, "give the server a name: io.github.OWNER/notes is for who logs in to GitHub as OWNER, com.example/notes for who "+
+			"holds example.com")
+	}
+	if len(m.packages) == 0 {
+		notes = append(notes, "no package was found here; name one in packages, or where the server runs in remotes")
+	}
+	for _, p := range m.packages {
+		if server != "" && p.server == server {
+			continue
+		}
+		switch p.kind {
+		case model.RegistryTypeNPM:
+			notes = append(notes, fmt.Sprintf("package.json needs the line \"mcpName\": %q before the package is published: by it a registry "+
+				"knows that the package is for this server", shown))
+		case model.RegistryTypeOCI:
+			notes = append(notes, "the Dockerfile needs the line LABEL "+ownerLabel+"="+shown+": by it a registry knows that the image "+
+				"is for this server")
+		case model.RegistryTypeMCPB: // which names no server
+		default:
+			line := "<!-- mcp-name: " + shown + " -->"
+			if p.kind == model.RegistryTypeCargo {
+				line = "mcp-name: " + shown // its registry shows readmes without comments
+			}
+			notes = append(notes, "the README that "+p.file+" names needs the line '"+line+"' before the package is published: "+
+				"by it a registry knows that the package is for this server")
+		}
+	}
+	return notes
 }
 
 // repositoryURL returns the https URL of the repository that git or package.json names, or "".
 func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir string) string {
 	found := gitOutput(ctx, environ, dir, "remote", "get-url", "origin")
-	if found == "" && len(m.npm.Repository) > 0 {
+	if found == "" && len(m.repository) > 0 {
 		var object struct{ URL string }
-		if json.Unmarshal(m.npm.Repository, &found) != nil && json.Unmarshal(m.npm.Repository, &object) == nil {
+		if json.Unmarshal(m.repository, &found) != nil && json.Unmarshal(m.repository, &object) == nil {
 			found = object.URL
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry/github"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // InitCommand returns the command init.
@@ -20,9 +21,10 @@ func InitCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Begin a server.json for the project in this directory",
-		Long: `Write server.json with what package.json, pyproject.toml, a Dockerfile and git say, and
-examples to replace for what they do not. A repository at GitHub is asked for its
-number, by which it is found after it was renamed; that may fail.`,
+		Long: `Write server.json with what package.json, pyproject.toml, Cargo.toml, a .csproj, the manifest.json
+of an MCPB bundle, a Dockerfile and git say. What they do not say is left empty, and named. Each
+package has to name the server: the line that it lacks is printed. A repository at GitHub is asked
+for its number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			api := github.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: github.PublicURL()}
@@ -48,9 +50,22 @@ number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
+			var name struct {
+				Name string `json:"name"`
+			}
+			if err := surface.DecodeKnown(data, &name); err != nil {
+				return err
+			}
+			notes, err := document.InitNotes(".", name.Name)
+			if err != nil {
+				return err
+			}
 			fmt.Fprintf(a.Stderr,
 				"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
 				file, a.Name, a.Name)
+			for _, note := range notes {
+				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
+			}
 			for _, issue := range issues.Errors() {
 				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
 			}

@@ -1,0 +1,280 @@
+package document
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+)
+
+// maxManifest bounds a manifest that [Init] reads, in bytes.
+const maxManifest = 4 << 20
+
+// manifests is what the manifests in a directory say. Text is their author's.
+type manifests struct {
+	packages   []manifest
+	repository json.RawMessage // of package.json
+	members    []string        // directories below, which a workspace has its packages in
+	notes      []string        // why something is no package
+}
+
+// manifest is a package that is published from a directory. What its manifest does not say is "".
+type manifest struct {
+	kind, file                 string // registryType, and the name of the manifest
+	name, version, description string
+	server                     string // for which it says that it is
+}
+
+// manifestReader reads the manifests of one kind, by the text of one of that name.
+type manifestReader struct {
+	pattern string
+	read    func(m *manifests, file string, data []byte) error
+}
+
+// readers are in the order in which a directory's packages are listed.
+var readers = []manifestReader{
+	{"package.json", (*manifests).readNPM},
+	{"pnpm-workspace.yaml", (*manifests).readPnpm},
+	{"pyproject.toml", (*manifests).readPyproject},
+	{"setup.py", (*manifests).readSetup},
+	{"Cargo.toml", (*manifests).readCargo},
+	{"*.csproj", (*manifests).readCsproj},
+	{"manifest.json", (*manifests).readBundle},
+	{"go.mod", (*manifests).readGo},
+	{"Dockerfile", (*manifests).readDocker},
+}
+
+func readManifests(dir string) (*manifests, error) {
+	m := new(manifests)
+	readme := ""
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, OpenError(dir, err)
+	}
+	read := func(name string) ([]byte, error) {
+		data, err := beneath.ReadIn(dir, name, maxManifest)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, evidence.Errorf(evidence.Refused, name, "", errors.Unwrap(err))
+		}
+		return data, err
+	}
+	for _, e := range entries {
+		if strings.EqualFold(strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())), "readme") && e.Type().IsRegular() {
+			data, err := read(e.Name())
+			if err != nil {
+				return nil, err
+			}
+			readme += string(data)
+		}
+	}
+	for _, r := range readers {
+		for _, e := range entries {
+			if ok, _ := filepath.Match(r.pattern, e.Name()); !ok || e.IsDir() {
+				continue
+			}
+			data, err := read(e.Name())
+			if err != nil {
+				return nil, err
+			}
+			if err := r.read(m, e.Name(), data); err != nil {
+				return nil, evidence.Errorf(evidence.Validation, e.Name(), "", err)
+			}
+		}
+	}
+	for i, p := range m.packages {
+		if p.server == "" && p.kind != model.RegistryTypeNPM && p.kind != model.RegistryTypeOCI {
+			m.packages[i].server = packagefile.FirstServer(readme)
+		}
+	}
+	m.findMembers(dir)
+	return m, nil
+}
+
+// findMembers replaces the patterns of a workspace by the directories that there are.
+func (m *manifests) findMembers(dir string) {
+	var all []string
+	for _, pattern := range m.members {
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(pattern, "/**"))))
+		if strings.HasSuffix(pattern, "/**") {
+			more, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(pattern, "**")), "*"))
+			found = more
+		}
+		for _, f := range found {
+			info, err := os.Stat(f)
+			rel, err2 := filepath.Rel(dir, f)
+			if err == nil && err2 == nil && info.IsDir() && filepath.IsLocal(rel) && rel != "." {
+				all = append(all, filepath.ToSlash(rel))
+			}
+		}
+	}
+	slices.Sort(all)
+	m.members = slices.Compact(all)
+}
+
+func (m *manifests) readNPM(file string, data []byte) error {
+	var p struct {
+		Name, Version, Description string
+		MCPName                    string `json:"mcpName"`
+		Private                    bool
+		Repository, Workspaces     json.RawMessage
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	m.repository = p.Repository
+	var packages []string
+	var object struct{ Packages []string }
+	if len(p.Workspaces) > 0 && json.Unmarshal(p.Workspaces, &packages) != nil && json.Unmarshal(p.Workspaces, &object) == nil {
+		packages = object.Packages
+	}
+	m.members = append(m.members, packages...)
+	switch {
+	case p.Private && len(packages) == 0:
+		m.notes = append(m.notes, "package.json says \"private\": true, so that npm does not publish it; it is left out")
+	case !p.Private && p.Name != "":
+		m.packages = append(m.packages, manifest{model.RegistryTypeNPM, file, p.Name, p.Version, p.Description, p.MCPName})
+	}
+	return nil
+}
+
+func (m *manifests) readPnpm(_ string, data []byte) error {
+	var w struct{ Packages []string }
+	err := yaml.Unmarshal(data, &w)
+	m.members = append(m.members, w.Packages...)
+	return err
+}
+
+func (m *manifests) readPyproject(file string, data []byte) error {
+	type project struct{ Name, Version, Description string }
+	var p struct {
+		Project project
+		Tool    struct {
+			Poetry project
+			UV     struct{ Workspace struct{ Members []string } }
+		}
+	}
+	if err := toml.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	m.members = append(m.members, p.Tool.UV.Workspace.Members...)
+	if p.Project.Name == "" {
+		p.Project = p.Tool.Poetry
+	}
+	if p.Project.Name != "" {
+		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, p.Project.Name, p.Project.Version, p.Project.Description, ""})
+	}
+	return nil
+}
+
+// readSetup takes a setup.py, which is a program and so is not read, for a package whose name is not known.
+func (m *manifests) readSetup(file string, _ []byte) error {
+	if !slices.ContainsFunc(m.packages, func(p manifest) bool { return p.kind == model.RegistryTypePyPI }) {
+		m.packages = append(m.packages, manifest{kind: model.RegistryTypePyPI, file: file})
+	}
+	return nil
+}
+
+func (m *manifests) readCargo(file string, data []byte) error {
+	var c struct {
+		Package *struct {
+			Name                          string
+			Version, Description, Publish any // a version may be that of the workspace
+		}
+		Workspace struct{ Members []string }
+	}
+	if err := toml.Unmarshal(data, &c); err != nil {
+		return err
+	}
+	m.members = append(m.members, c.Workspace.Members...)
+	switch {
+	case c.Package == nil:
+	case c.Package.Publish == false:
+		m.notes = append(m.notes, "Cargo.toml says publish = false, so that cargo does not publish it; it is left out")
+	default:
+		version, _ := c.Package.Version.(string)
+		description, _ := c.Package.Description.(string)
+		m.packages = append(m.packages, manifest{model.RegistryTypeCargo, file, c.Package.Name, version, description, ""})
+	}
+	return nil
+}
+
+// readCsproj reads a project of .NET. What it does not say is what its build tool takes: the name of the file, and 1.0.0.
+func (m *manifests) readCsproj(file string, data []byte) error {
+	var p struct {
+		Groups []struct {
+			PackageId, Version, VersionPrefix, Description, IsPackable string
+		} `xml:"PropertyGroup"`
+	}
+	if err := xml.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	out := manifest{kind: model.RegistryTypeNuGet, file: file, name: strings.TrimSuffix(file, ".csproj"), version: "1.0.0"}
+	for _, g := range p.Groups {
+		if strings.EqualFold(g.IsPackable, "false") {
+			return nil
+		}
+		for _, set := range []struct {
+			to   *string
+			text string
+		}{{&out.name, g.PackageId}, {&out.version, g.VersionPrefix}, {&out.version, g.Version}, {&out.description, g.Description}} {
+			if text := strings.TrimSpace(set.text); strings.Contains(text, "$(") {
+				*set.to = "" // known to the build alone
+			} else if text != "" {
+				*set.to = text
+			}
+		}
+	}
+	m.packages = append(m.packages, out)
+	return nil
+}
+
+// readBundle reads the manifest of an MCPB bundle, which does not say where the bundle will be.
+func (m *manifests) readBundle(file string, data []byte) error {
+	var b struct {
+		ManifestVersion      string `json:"manifest_version"`
+		DXTVersion           string `json:"dxt_version"`
+		Version, Description string
+	}
+	if err := json.Unmarshal(data, &b); err != nil || b.ManifestVersion == "" && b.DXTVersion == "" {
+		return nil // the manifest of something else
+	}
+	m.packages = append(m.packages, manifest{kind: model.RegistryTypeMCPB, file: file, version: b.Version, description: b.Description})
+	m.notes = append(m.notes, "the identifier of the mcpb package is the https URL of its file, which manifest.json does not say")
+	return nil
+}
+
+func (m *manifests) readGo(_ string, _ []byte) error {
+	m.notes = append(m.notes, "a registry has no packages of Go: publish an image or an MCPB bundle of it")
+	return nil
+}
+
+var labelRE = regexp.MustCompile(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) + `"?[= ]"?([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
+
+// readDocker takes a Dockerfile for an image where there is no other package. It does not say where the image will be.
+func (m *manifests) readDocker(file string, data []byte) error {
+	if len(m.packages) > 0 {
+		return nil
+	}
+	p := manifest{kind: model.RegistryTypeOCI, file: file}
+	if found := labelRE.FindSubmatch(data); found != nil {
+		p.server = string(found[1])
+	}
+	m.packages = append(m.packages, p)
+	m.notes = append(m.notes, fmt.Sprintf("the identifier of the oci package is its reference, such as %s, which %s does not say",
+		"oci.example.com/acme/notes:1.0.0", file))
+	return nil
+}
