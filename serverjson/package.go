@@ -146,6 +146,10 @@ func (v *validation) checkOrigin(d *Document, p Package) {
 		}
 		return
 	}
+	v.warnOfExample(id, p.Identifier)
+	if v.refusePlaceholder(id, p.Identifier) {
+		return
+	}
 	if ref, err := p.Ref(); err != nil {
 		v.failRef(p, id, err)
 	} else {

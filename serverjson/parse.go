@@ -78,7 +78,10 @@ func Parse(data []byte) (*Document, error) {
 	w.readHashes(d, tree)
 	d.expandLocation(d.FileHashes, false)
 	if len(w.issues) > 0 {
-		return nil, &Invalid{sortIssues(append(w.issues, d.Validate()...))}
+		more := slices.DeleteFunc(d.Validate(), func(i Issue) bool { // one error is enough of a place
+			return i.Severity == SeverityError && slices.ContainsFunc(w.issues, func(known Issue) bool { return known.Path == i.Path })
+		})
+		return nil, &Invalid{sortIssues(append(w.issues, more...))}
 	}
 	return d, nil
 }

@@ -188,6 +188,15 @@ func TestProblems(t *testing.T) {
 			doc("packages",
 				`[{"registryType":"docker","identifier":"a","version":"1.0.0","transport":{"type":"stdio"}}]`),
 			[]string{"/packages/0/registryType unsupported-registry-type"}},
+		{"placeholders", doc("version", `"{{ v }}"`, "packages",
+			`[{"registryType":"npm","identifier":"a","version":"${VERSION}","transport":{"type":"stdio"}},`+
+				`{"registryType":"oci","identifier":"oci.example.com/a/b:${VERSION}","transport":{"type":"stdio"}}]`),
+			[]string{"/packages/0/version placeholder", "/packages/1/identifier placeholder", "/version placeholder"}},
+		{"examples", doc("description", `"It [describe what your server does]"`, "packages",
+			`[{"registryType":"pypi","identifier":"your-package","version":"1.0","transport":{"type":"stdio"},`+
+				`"environmentVariables":[{"name":"YOUR_API_KEY"},{"name":"NOTES_API_KEY"}]}]`),
+			[]string{"?/description example-left", "?/packages/0/environmentVariables/0/name example-left",
+				"?/packages/0/identifier example-left"}},
 		{"base url", pkg(`,"registryBaseUrl":"http://npm.example.com"`),
 			[]string{"/packages/0/registryBaseUrl registry-base-url-invalid-scheme"}},
 		{"oci", doc("packages",

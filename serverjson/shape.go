@@ -1,6 +1,7 @@
 package serverjson
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -24,7 +25,7 @@ type shape struct {
 	min, max int                   // of a string, in code points; max 0 is no limit
 	enum     []string              // of a string
 	pattern  func() *regexp.Regexp // of a string
-	says     string                // what pattern demands, in words; "" shows the pattern
+	says     string                // what pattern or enum demands, in words; "" shows them
 }
 
 type kind string
@@ -100,7 +101,8 @@ var (
 				"runtimeArguments": arguments, "packageArguments": arguments, "environmentVariables": keyValues,
 			}}},
 		"remotes": {kind: isArray, each: &shape{kind: isObject, required: []string{"type"},
-			members: transport}},
+			members: mergeShapes(transport, map[string]*shape{ // where stdio is refused with a reason of its own
+				"type": {kind: isString, enum: transport["type"].enum, says: "streamable-http, sse"}})}},
 		"file_hashes": {kind: isObject, each: text},
 		"package_location": {kind: isObject, required: []string{"type"}, members: map[string]*shape{
 			"type":         {kind: isString, enum: []string{"npm", "pypi", typeGitHub, typeURL}},
@@ -180,7 +182,7 @@ func (w *walker) walkString(v string, s *shape, path string) {
 	case s.max > 0 && n > s.max:
 		w.add(path, "too-long", "must have at most %d characters, has %d", s.max, n)
 	case s.enum != nil && !slices.Contains(s.enum, v):
-		w.add(path, "not-one-of", "%+q is not one of %s", clip(v), strings.Join(s.enum, ", "))
+		w.add(path, "not-one-of", "%+q is not one of %s", clip(v), cmp.Or(s.says, strings.Join(s.enum, ", ")))
 	case s.pattern != nil && !s.pattern().MatchString(v):
 		if s.says != "" {
 			w.add(path, "pattern", "%+q is not %s", clip(v), s.says)

@@ -36,9 +36,10 @@ func (v *validation) checkPackage(d *Document, p Package) {
 	known := map[string]bool{}
 	for i, e := range p.EnvironmentVariables {
 		known[e.Name] = true
+		at := fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i)
+		v.warnOfExample(at, e.Name)
 		if !variableName().MatchString(e.Name) {
-			v.fail(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable",
-				"%+q cannot name an environment variable", clip(e.Name))
+			v.fail(at, "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
 		}
 	}
 	for _, args := range [][]model.Argument{p.RuntimeArguments, p.PackageArguments} {

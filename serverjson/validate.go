@@ -122,6 +122,7 @@ func (v *validation) checkServer(d *Document) {
 		v.fail("/version", "version-not-addressable",
 			"%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
 	}
+	v.warnOfExample("/description", d.Description)
 	if d.Title != "" && strings.TrimSpace(d.Title) == "" {
 		v.fail("/title", "title-whitespace-only", "the title is white space")
 	}
@@ -148,10 +149,40 @@ func (v *validation) checkServer(d *Document) {
 
 func (v *validation) checkVersion(path, version string) {
 	switch s := strings.TrimSpace(version); {
+	case v.refusePlaceholder(path, version):
 	case strings.EqualFold(s, "latest"):
 		v.fail(path, "reserved-version-string", "%+q is not a version", version)
 	case versionRange().MatchString(s):
 		v.fail(path, "version-looks-like-range", "%+q is a range, not one version", clip(version))
+	}
+}
+
+// unfilled matches what a build was to fill in.
+var unfilled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}`) })
+
+// refusePlaceholder refuses a placeholder in a member that is taken as it stands, and reports whether there was one.
+func (v *validation) refusePlaceholder(path, value string) bool {
+	m := unfilled().FindStringSubmatch(value)
+	if m == nil {
+		return false
+	}
+	v.fail(path, "placeholder", "%+q holds the placeholder %s: fill it, as --set %s=VALUE does", clip(value), clip(m[0]), clip(m[1]+m[2]))
+	return true
+}
+
+// examples are what the official client's init writes for what it does not find, by the member.
+var examples = map[string][]string{
+	"description": {"[describe what your server does]"},
+	"identifier":  {"@your-org/your-package", "your-package", "your-image"},
+	"name":        {"YOUR_API_KEY"},
+}
+
+// warnOfExample warns of an example that nobody replaced.
+func (v *validation) warnOfExample(path, value string) {
+	for _, example := range examples[path[strings.LastIndexByte(path, '/')+1:]] {
+		if value == example || example[0] == '[' && strings.Contains(value, example) {
+			v.warn(path, "example-left", "%+q is an example; write what holds for this server", example)
+		}
 	}
 }
 
