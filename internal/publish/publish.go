@@ -5,9 +5,12 @@ package publish
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -23,6 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Publication is what [Server] sent and what the registry answered.
@@ -128,9 +132,20 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 			return p, v.Err()
 		}
 	}
-	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
+	record, err := sendAgain(ctx, h, func() (*registry.Envelope, error) { return o.Registry.Publish(ctx, p.Document, o.Token) })
 	if err != nil {
-		return p, client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
+		err = client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
+		e, ok := errors.AsType[*evidence.Error](err)
+		problem, answered := errors.AsType[*registry.Problem](err)
+		switch {
+		case ok && e.Kind == evidence.Operation && e.Hint == "":
+			e.Hint = "run the command again: what has arrived is not published twice"
+		case ok && answered && slices.ContainsFunc(problem.Errors,
+			func(e registry.ProblemError) bool { return e.Message == registry.WasDeleted }):
+			e.Hint = "give the document a new version, or take back the deletion: '" +
+				host.QuoteArguments([]string{"hallmark", "restore", doc.Name, doc.Version}) + "'"
+		}
+		return p, err
 	}
 	p.Record = record
 	more, err := p.logEvidence(ctx, log, doc)
@@ -145,6 +160,33 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		}
 	}
 	return p, nil
+}
+
+// sendAgain calls send up to three times while what is between us and the registry fails, or the answer is lost: a version is
+// published once, however often it is sent.
+func sendAgain(ctx context.Context, h *host.Host, send func() (*registry.Envelope, error)) (*registry.Envelope, error) {
+	for pause := time.Second; ; pause *= 2 {
+		record, err := send()
+		if err == nil || !isPassing(err) || pause > 2*time.Second {
+			return record, err
+		}
+		h.Logger.Warn("the registry did not answer; sending again: " + surface.Escape(err.Error()))
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isPassing reports whether an error is of a proxy before the registry, or of an answer that was lost on its way. A registry that
+// says itself when to try again is not sent the same at once.
+func isPassing(err error) bool {
+	if p, ok := errors.AsType[*registry.Problem](err); ok {
+		return p.RetryAfter == 0 &&
+			slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, p.Status)
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // logEvidence is evidence that the registry's log has what was published, from the proof in the

@@ -37,6 +37,9 @@ type Problem struct {
 // HashFailed is the "error" of a refusal for file hashes.
 const HashFailed = "Hash validation failed"
 
+// WasDeleted is the message of a refusal to publish a version that was deleted.
+const WasDeleted = "it can be restored, and not published again"
+
 // HashFailure is one claim of file_hashes that did not hold.
 type HashFailure struct {
 	Expected string     `json:"expected"`

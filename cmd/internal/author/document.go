@@ -521,6 +521,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				return err
 			}
 			reportPublished(a, doc.Name+"@"+doc.Version, p.Verdict, p.Entry)
+			if at, err := o.Registry.RecordURL(doc.Name, doc.Version); err == nil {
+				fmt.Fprintf(a.Stderr, "%s: its record is %s\n", a.Name, at)
+			}
 			return registryEvidence(a.Stdout, p.Record)
 		}),
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,6 +117,9 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			}
 			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
 				time.Unix(s.Expires, 0).Format(time.TimeOnly))
+			if names := auth.ClaimedNames(s.Token); len(names) > 0 {
+				fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
+			}
 			return nil
 		}),
 	}

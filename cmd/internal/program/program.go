@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -60,11 +61,24 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		} else {
 			err = explainUnknown(cmd, err)
-			fmt.Fprintf(Fold(os.Stderr), "%s: %s\n", name, escapeHidden(artifact.RedactURLs(err.Error())))
+			fmt.Fprintf(Fold(os.Stderr), "%s: %s\n", name, escapeHidden(artifact.RedactURLs(nameOwn(root, err.Error()))))
 		}
 	}
 	return ExitCode(err)
 }
+
+// nameOwn gives the commands that a message names as those of hallmark the name of this program, where it has them.
+func nameOwn(root *cobra.Command, message string) string {
+	return quotedCommand.ReplaceAllStringFunc(message, func(found string) string {
+		name := quotedCommand.FindStringSubmatch(found)[1]
+		if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name {
+			return found
+		}
+		return "'" + root.Name() + " " + name
+	})
+}
+
+var quotedCommand = regexp.MustCompile(`'hallmark ([a-z-]+)`)
 
 // prepare makes the errors of a program's command line those of package evidence.
 func prepare(root *cobra.Command) {

@@ -128,6 +128,12 @@ func answerRecord(rec registry.Record, proof []byte) (*huma.StreamResponse, erro
 
 // answerExisting answers a publish of a version that exists.
 func (s *Server) answerExisting(ctx context.Context, first, rec registry.Record) (*huma.StreamResponse, error) {
+	if first.Status == registry.Deleted {
+		s.Counters.Conflicts.Add(1)
+		p := registry.NewProblem(http.StatusConflict, "version %s of %s was deleted", rec.Version, rec.Name)
+		p.Errors = []registry.ProblemError{{Message: registry.WasDeleted, Location: "body.version"}}
+		return nil, p
+	}
 	if evidence.Same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
 		if s.Log == nil {

@@ -46,11 +46,14 @@
 package auth
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Method is how a token was obtained.
@@ -88,6 +91,31 @@ func (p Permission) matches(name string) bool {
 		return strings.HasPrefix(name, prefix)
 	}
 	return name == p.Resource
+}
+
+// ClaimedNames returns the names that a token says it may publish, nil if it is no JSON Web Token. Nothing is checked: it is for
+// the holder of the token to read.
+func ClaimedNames(token string) (names []string) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return nil
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return nil
+	}
+	var claims struct {
+		Permissions []Permission `json:"permissions"`
+	}
+	if surface.DecodeKnown(payload, &claims) != nil {
+		return nil
+	}
+	for _, p := range claims.Permissions {
+		if p.Action == Publish {
+			names = append(names, p.Resource)
+		}
+	}
+	return names
 }
 
 // CheckResource is an error unless resource can match the name of a server, or of an

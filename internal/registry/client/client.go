@@ -118,6 +118,19 @@ func (c *Client) get(ctx context.Context, name, version string, query url.Values
 	return &env, c.expect(env, name, version)
 }
 
+// RecordURL is where the record of a version is.
+func (c *Client) RecordURL(name, version string) (string, error) {
+	path, err := escapePath("servers", name, "versions", version)
+	if err != nil {
+		return "", err
+	}
+	u, err := c.endpoint(stable+path, nil)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	return u.String(), nil
+}
+
 // Versions returns all records of one name but those with the status deleted, in the
 // order of the registry, which is newest first. Who looks for one of them uses
 // [Client.EachVersion].
