@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -20,7 +21,8 @@ type command struct{ common }
 func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	launch := d.Server.Launch()
 	r.Entry.Source, r.Entry.Arguments, r.Entry.Variables = project.KindCommand, launch.Arguments, launch.Variables
-	r.Program, err = commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}}.open(ctx, true)
+	line := commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}, executable.Open}
+	r.Program, err = line.open(ctx, true)
 	if err == nil {
 		r.Entry.Ref, r.Entry.Artifacts = r.Program.OwnKey, r.Program.Artifacts
 	}
@@ -28,8 +30,12 @@ func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err erro
 }
 
 // Open hashes the same files again, and reports which files of the lock are not among them.
-func (command) Open(ctx context.Context, l Locked) (o Opened, err error) {
-	o.Program, err = commandLine{l.Workspace, l.Server, &l.Entry, l.Approval}.open(ctx, true)
+func (c command) Open(ctx context.Context, l Locked) (Opened, error) {
+	return c.open(ctx, l, executable.Open)
+}
+
+func (command) open(ctx context.Context, l Locked, open executable.Opener) (o Opened, err error) {
+	o.Program, err = commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, open}.open(ctx, true)
 	if err == nil {
 		o.Report = append(evidence.Report{}, o.Program.Report...)
 		o.Report = append(o.Report, missingArtifacts(l.Entry, o.Program)...)
@@ -37,20 +43,20 @@ func (command) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	return o, err
 }
 
-// OpenRuntime opens the program itself or, for a script, its interpreter.
+// OpenRuntime looks at the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval}.open(ctx, false)
+	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, l.Workspace.Host.Seen.Look}.open(ctx, false)
 }
 
-// Check opens what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not an
-// error.
+// Check looks at what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not
+// an error.
 func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	entry, path := l.Entry, l.Approval.Path
 	if path == "" {
 		path = l.Workspace.Host.Getenv("PATH")
 	}
 	l.Approval = project.Approval{Path: path, Runtime: l.Approval.Runtime}
-	o, err := c.Open(ctx, l)
+	o, err := c.open(ctx, l, l.Workspace.Host.Seen.Look)
 	if o.Program != nil {
 		defer o.Program.Close()
 	}

@@ -27,13 +27,14 @@ type commandLine struct {
 	declared  project.Server
 	locked    *project.ServerLock // nil if it is not locked, or is being locked
 	approval  project.Approval    // the path that is searched, and the runtime that was approved
+	opener    executable.Opener   // of the program, and of the interpreter that its #! line names
 }
 
 // OpenNamed opens what a declared command line names, without the code that its script loads by itself, since no lock
 // says what that was. Of approval it uses the path that is searched, and the runtime that was approved, which may be nil.
-func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval) (
-	*program.Program, error) {
-	return commandLine{w, s, nil, approval}.open(ctx, false)
+func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval,
+	open executable.Opener) (*program.Program, error) {
+	return commandLine{w, s, nil, approval, open}.open(ctx, false)
 }
 
 // open opens what a command line runs, and hashes it with the files that it names and, if all is set, with what bounds
@@ -98,7 +99,7 @@ func (c commandLine) openProgram() (p *program.Program, r *commandFiles, err err
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
-	if p.Executable, err = executable.Open(found, s.Verify.Algorithms()...); err != nil {
+	if p.Executable, err = c.opener(found, s.Verify.Algorithms()...); err != nil {
 		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
@@ -161,7 +162,7 @@ func (c commandLine) openShebang(r *commandFiles, found string, target launcher.
 			"name the interpreter itself in 'command', and the script as its first argument",
 			fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 	}
-	if err := openInterpreter(p, w, name, c.approval.Runtime); err != nil {
+	if err := openInterpreter(p, w, name, c.approval.Runtime, c.opener); err != nil {
 		return err
 	}
 	p.Script = newScript(p.Executable, p.Interpreter, name, args)
@@ -225,7 +226,8 @@ func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher
 }
 
 // openInterpreter opens the interpreter that a #! line names.
-func openInterpreter(p *program.Program, w *workspace.Workspace, name string, approved *project.Runtime) error {
+func openInterpreter(p *program.Program, w *workspace.Workspace, name string, approved *project.Runtime,
+	open executable.Opener) error {
 	found, err := w.FindCommand(name, p.Path)
 	if err != nil {
 		return err
@@ -234,7 +236,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Refused, p.Server, hint+", and the script as its first argument",
 			fmt.Errorf("%s, which the script names, starts another interpreter", found))
 	}
-	if p.Interpreter, err = executable.Open(found); err != nil {
+	if p.Interpreter, err = open(found); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)

@@ -31,8 +31,9 @@ type Kind interface {
 	// Open makes a locked server startable from bytes that were compared with its entry. With an
 	// error it returns what was found before.
 	Open(ctx context.Context, l Locked) (Opened, error)
-	// OpenRuntime opens what would start a locked server on this machine: an interpreter, a
-	// compiler or an engine. It returns nil if no program of this machine would.
+	// OpenRuntime looks at what would start a locked server on this machine: an interpreter, a
+	// compiler or an engine. It returns nil if no program of this machine would. Nothing can be
+	// started from what it returns.
 	OpenRuntime(ctx context.Context, l Locked) (*program.Program, error)
 	// Check compares an entry as far as possible without starting the server or fetching it.
 	Check(ctx context.Context, l Locked) (evidence.Report, error)

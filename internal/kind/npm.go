@@ -6,6 +6,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -39,9 +40,9 @@ var npm = ecosystem{
 		entry, err = closure.EntryScript(t.NPM, of.bin)
 		return entry, t.NPM.MCPName, true, err
 	},
-	openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval) (
-		*program.Program, error) {
-		return program.OpenInterpreter(ctx, w, server, approval, tool.FindNode)
+	openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
+		open executable.Opener) (*program.Program, error) {
+		return program.OpenInterpreter(ctx, w, server, approval, tool.FindNode, open)
 	},
 	start: func(p *program.Program, w *workspace.Workspace, slot, _ *store.Slot, entry project.ServerLock) error {
 		return p.UseNodePackage(slot, entry, w.Host.Getenv("HOME"))

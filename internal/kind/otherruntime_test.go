@@ -12,6 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -33,9 +34,9 @@ func pythons(t *testing.T, have []string, fits string, fails error) (ecosystem, 
 	}
 	w := workspace.Empty(&host.Host{Dir: dir}, filepath.Join(dir, "project"))
 	return ecosystem{
-		openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, a project.Approval) (
-			*program.Program, error) {
-			return openFound(ctx, w, server, a.Path, all[0])
+		openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, a project.Approval,
+			open executable.Opener) (*program.Program, error) {
+			return openFound(ctx, w, server, a.Path, all[0], open)
 		},
 		others: func(context.Context, *workspace.Workspace, string, string) iter.Seq[*project.Runtime] {
 			return slices.Values(all[1:])
@@ -63,7 +64,7 @@ func TestOtherRuntime(t *testing.T) {
 		{"cp314", need, "needs Python >=3.12; python3 is 3.11"}, {"cp312", offline, "no network"},
 	} {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, c.fits, c.fails)
-		p, resolved, err := k.openAndResolve(t.Context(), w, "s", "", request{})
+		p, resolved, err := k.openAndResolve(t.Context(), w, "s", "", request{}, executable.Open)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -85,7 +86,7 @@ func TestChosenPython(t *testing.T) {
 		{"3.9", "cp3", "its command line chooses Python 3.9, which is not on this machine; python3 is 3.11"},
 	} {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, c.fits, need)
-		p, _, err := k.openAndResolve(t.Context(), w, "s", "", request{python: c.python})
+		p, _, err := k.openAndResolve(t.Context(), w, "s", "", request{python: c.python}, executable.Open)
 		got := p.Runtime.Version
 		if err != nil {
 			got = err.Error()
@@ -106,7 +107,8 @@ func TestOtherRuntimeOfLocked(t *testing.T) {
 	} {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, "", nil)
 		p, err := k.openLocked(t.Context(), Locked{Workspace: w, Server: project.Server{Name: "s"},
-			Entry: project.ServerLock{Closure: &project.ClosureLock{Trees: map[string]digest.Digest{trees: {}}}}})
+			Entry: project.ServerLock{Closure: &project.ClosureLock{Trees: map[string]digest.Digest{trees: {}}}},
+		}, executable.Open)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,9 +104,10 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	return o, err
 }
 
-// OpenRuntime opens the interpreter that the server names.
+// OpenRuntime looks at the interpreter that the server names.
 func (packed) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return program.OpenSourceRuntime(ctx, l.Workspace, l.Server.Name, l.Entry.Runtime, l.Approval)
+	return program.OpenSourceRuntime(ctx, l.Workspace, l.Server.Name, l.Entry.Runtime, l.Approval,
+		l.Workspace.Host.Seen.Look)
 }
 
 // Check audits the contents of the server in the store, and its interpreter.
@@ -134,7 +135,7 @@ func (packed) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 			return nil, err
 		}
 	}
-	return append(report, program.RuntimeEvidence(l.Server.Name, l.Approval)...), nil
+	return append(report, program.RuntimeEvidence(l.Workspace, l.Server.Name, l.Approval)...), nil
 }
 
 // Latest returns the newest version that the floor allows, and the newest of all. A query cannot

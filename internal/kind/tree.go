@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -47,7 +48,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 			return err
 		})
 	}
-	o.Program, err = k.openLocked(ctx, l)
+	o.Program, err = k.openLocked(ctx, l, executable.Open)
 	audited := parallel.Wait()
 	if err == nil && l.Approval.Runtime == nil {
 		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
@@ -185,9 +186,9 @@ func checkTree(ctx context.Context, st *store.Store, server, platform string, lo
 		evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()})), nil
 }
 
-// OpenRuntime opens the interpreter, or finds the compiler.
+// OpenRuntime looks at the interpreter, or finds the compiler.
 func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return k.openLocked(ctx, l)
+	return k.openLocked(ctx, l, l.Workspace.Host.Seen.Look)
 }
 
 // Check audits every tree of this kind of machine in the store, and the approved runtime.
@@ -222,7 +223,7 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 	if k.inspectRuntime != nil { // which is done when it is about to build
 		return report, nil
 	}
-	return append(report, program.RuntimeEvidence(name, l.Approval)...), nil
+	return append(report, program.RuntimeEvidence(l.Workspace, name, l.Approval)...), nil
 }
 
 // Slots returns the trees of all platforms.

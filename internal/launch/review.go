@@ -240,7 +240,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path})
+	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path}, w.Host.Seen.Look)
 	if prog != nil {
 		defer prog.Close()
 	}

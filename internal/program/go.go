@@ -64,7 +64,7 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 // OpenToolchain opens the Go toolchain that builds a server's program on this machine. It does not
 // compare it with the approved one yet: if the program is in the store nothing is built.
 func OpenToolchain(ctx context.Context, w *workspace.Workspace,
-	name string, approval project.Approval) (*Program, error) {
+	name string, approval project.Approval, _ executable.Opener) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
 	if approval.Runtime != nil {
 		return p, nil

@@ -27,7 +27,7 @@ type FindRuntime func(ctx context.Context, w *workspace.Workspace, path string) 
 // OpenInterpreter opens the interpreter that starts a server: the approved one, or the one that
 // find finds. It also takes the search path from approval.
 func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
-	find FindRuntime) (*Program, error) {
+	find FindRuntime, open executable.Opener) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path}
 	rt := approval.Runtime
 	if rt == nil {
@@ -39,7 +39,7 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
 		return p, err
 	}
-	image, err := executable.Open(rt.Path)
+	image, err := open(rt.Path)
 	if err != nil {
 		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
 	}

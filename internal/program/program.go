@@ -31,7 +31,7 @@ import (
 )
 
 // RuntimeEvidence compares an interpreter with the approved one.
-func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
+func RuntimeEvidence(w *workspace.Workspace, name string, approval project.Approval) evidence.Report {
 	approved := approval.Runtime
 	if approved == nil {
 		return nil
@@ -42,7 +42,7 @@ func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
 		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
 		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
 	}
-	image, err := executable.Open(approved.Path)
+	image, err := w.Host.Seen.Look(approved.Path)
 	if err != nil {
 		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}

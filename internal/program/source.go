@@ -31,7 +31,7 @@ type Packed struct {
 func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval project.Approval) (*Program, error) {
 	entry, slot := s.Entry, s.Slot
 	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
-	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval)
+	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval, executable.Open)
 	if err != nil {
 		return p, err
 	}
@@ -69,7 +69,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 // takes the search path and the approved runtime from approval. If no runtime was approved it finds
 // one in the path.
 func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
-	approval project.Approval) (*Program, error) {
+	approval project.Approval, open executable.Opener) (*Program, error) {
 	r, ok := runtimes[runtime]
 	switch {
 	case !ok:
@@ -77,7 +77,7 @@ func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtim
 	case r.commands == nil:
 		return &Program{Server: name, Path: approval.Path}, nil
 	}
-	return OpenInterpreter(ctx, w, name, approval, r.find)
+	return OpenInterpreter(ctx, w, name, approval, r.find, open)
 }
 
 // sourceRuntime is an interpreter of servers that are packed from source.

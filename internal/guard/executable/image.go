@@ -29,7 +29,8 @@ type Image struct {
 	// that the last element led through, and finally the file itself.
 	Chain []string
 
-	file     *os.File // what runs: the file as opened, or a sealed copy in memory
+	file     *os.File // what runs: the file as opened, or a sealed copy in memory; nil: it was only looked at
+	id       *fileID  // of the file before it was read; nil: not known
 	observed evidence.Observed
 	shebang  []string // words of the #! line, nil if there is none
 	sealed   bool     // file is a copy that nobody can change
@@ -126,14 +127,19 @@ func (m *Image) Observed() evidence.Observed { return m.observed }
 // Sealed reports whether what runs is a copy in memory that nobody can change.
 func (m *Image) Sealed() bool { return m.sealed }
 
-// File is the open file that runs. It belongs to m.
+// File is the open file that runs, which belongs to m; nil of one that was only looked at, see [Seen.Look].
 func (m *Image) File() *os.File { return m.file }
 
 // Path is the file that was opened, after all links.
 func (m *Image) Path() string { return m.Chain[len(m.Chain)-1] }
 
 // Close releases the file. Processes already started are not affected.
-func (m *Image) Close() error { return m.file.Close() }
+func (m *Image) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
 
 // Interpreter is what the script's #! line names: the path of the interpreter as it is written and the
 // arguments that it gets before the script, at most one unless "env -S" splits them. ok is false if the

@@ -31,6 +31,7 @@ func (m *Image) open(path string, algs []digest.Algorithm) error {
 	case info.Mode()&0o111 == 0:
 		err = errors.New("not executable")
 	default:
+		m.id = idOf(file)
 		err = m.read(file, info.Size(), path, algs)
 	}
 	if m.file != file {

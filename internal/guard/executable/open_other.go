@@ -28,6 +28,7 @@ func (m *Image) open(path string, algs []digest.Algorithm) error {
 		err = errors.New("not executable")
 	}
 	if err == nil {
+		m.id = idOf(file)
 		err = m.hash(io.NewSectionReader(file, 0, 1<<62), path, algs)
 	}
 	if err == nil {

@@ -31,6 +31,9 @@ var (
 	ErrScript    = errors.New("is a script, but no interpreter is given")
 )
 
+// ErrLookedAt is wrapped when an image is of [executable.Seen.Look]: the bytes at its path may be others by now.
+var ErrLookedAt = errors.New("was only looked at, and is not open")
+
 // Exec starts c. Each subject must be permitted by adm for [policy.Execute] under its digest, and every
 // image of c must have the digest of one of the subjects: the zero Admitted, a digest that was not judged,
 // or an image that no subject names start nothing. Trees in use are given as subjects of their own. The
@@ -65,6 +68,9 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 		images = append(images, c.Interpreter)
 	}
 	for _, image := range images {
+		if image.File() == nil {
+			return nil, fmt.Errorf("%s: %w", surface.Escape(image.Path()), ErrLookedAt)
+		}
 		if !isOneOf(image, subjects) {
 			return nil, fmt.Errorf("%s: %w: no judged subject has its digest %s",
 				surface.Escape(image.Path()), policy.ErrNotAdmitted, image.Observed().SHA256())

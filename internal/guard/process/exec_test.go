@@ -208,6 +208,19 @@ func TestSymlinkSwap(t *testing.T) {
 	}
 }
 
+// TestLookedAt: what was only looked at does not start, admitted or not.
+func TestLookedAt(t *testing.T) {
+	m, err := new(executable.Seen).Look("/bin/echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	adm, subjects := guardtest.Admit(t, m)
+	_, err = process.Exec(t.Context(), adm, subjects, process.Command{Name: "srv", Exe: m, Args: []string{"echo"}})
+	if !errors.Is(err, process.ErrLookedAt) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestNotAdmitted: nothing starts without the proof for these bytes.
 func TestNotAdmitted(t *testing.T) {
 	self, err := os.Executable()
