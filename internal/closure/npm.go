@@ -54,14 +54,10 @@ func ResolvePackages(ctx context.Context, h *host.Host, subject string,
 		time.Time{}, project.ParseDependencies)
 }
 
-// resolve lets npm write the package lock of a manifest with the given members, and parses it.
+// resolve lets npm write the package lock of a manifest with the given members, and parses it. One command asks npm
+// for the same lock once.
 func resolve(ctx context.Context, h *host.Host, subject string, members map[string]any,
 	before time.Time, parse func([]byte) (*project.Closure, error)) (*project.Closure, error) {
-	work, remove, err := tool.WorkDir(h, "npm-")
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
 	members["name"], members["private"] = "hallmark-closure", true
 	manifest, err := json.Marshal(members)
 	if err != nil {
@@ -74,6 +70,31 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 	if err != nil {
 		return nil, err
 	}
+	cutoff := npmCutoff(h, before)
+	question := fmt.Sprintf("npm %q", append([]string{h.Dir, string(manifest), user, checkout}, cutoff...))
+	data, err := h.Answers.Get(question, func() ([]byte, error) {
+		return lockPackages(ctx, h, subject, manifest, user, checkout, cutoff)
+	})
+	if err != nil {
+		return nil, err
+	}
+	closure, err := parse(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, subject, "",
+			fmt.Errorf("its dependencies cannot be pinned: %w", err))
+	}
+	return closure, nil
+}
+
+// lockPackages returns the package lock that npm writes of a manifest, with the configuration of the user and of the
+// checkout.
+func lockPackages(ctx context.Context, h *host.Host, subject string, manifest []byte, user, checkout string,
+	cutoff []string) ([]byte, error) {
+	work, remove, err := tool.WorkDir(h, "npm-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
 	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user,
 		"global.npmrc": ""} {
 		if err := os.WriteFile(filepath.Join(work, file), []byte(text), 0o600); err != nil {
@@ -84,23 +105,13 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 		"--omit-lockfile-registry-resolved",
 		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
 		registryOptions(),
-		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting),
-		npmCutoff(h, before))
+		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting), cutoff)
 	if err := runNPM(ctx, h, subject, foreign.Call{
 		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
 	}); err != nil {
 		return nil, err
 	}
-	data, err := host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
-	if err != nil {
-		return nil, err
-	}
-	closure, err := parse(data)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, subject, "",
-			fmt.Errorf("its dependencies cannot be pinned: %w", err))
-	}
-	return closure, nil
+	return host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
 }
 
 // ownNPMOptions returns the options that make npm read only the configuration files in dir, and

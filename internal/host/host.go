@@ -54,6 +54,7 @@ type Host struct {
 	Now      func() time.Time
 	Sending  *Sending         // which variables that a checkout names may be sent; nil: none
 	Seen     *executable.Seen // interpreters that the command looked at; nil: each look reads the file
+	Answers  *Answers         // of npm, to this command; nil: each question is asked
 
 	SkipPauses bool // tests set it: retries follow one another without a pause
 

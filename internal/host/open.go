@@ -77,7 +77,7 @@ func Open(s Setup) (*Host, error) {
 	h := &Host{
 		Places: where, Dir: s.Dir, Environ: environ, Getenv: getenv, Sending: sending,
 		Logger: s.Logger, ShowStatus: s.Doing, Stderr: s.Stderr, Now: time.Now,
-		Seen: new(executable.Seen),
+		Seen: new(executable.Seen), Answers: new(Answers),
 	}
 	config.Agreement.Ask = h.RequireVariableConsent
 	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }

@@ -92,6 +92,8 @@ type Workspace struct {
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
 
 	advisories advisories
+	cutoff     sync.Once // see Cutoff
+	now        time.Time
 
 	lockRead, approvalsRead []byte             // the files as they were read; nil if there are none
 	inherited               *project.Approvals // taken over from the main work tree, as there is no file; else nil
@@ -413,7 +415,9 @@ func (w *Workspace) Cutoff() time.Time {
 	if w.Config.Policy.MinAge == 0 {
 		return time.Time{}
 	}
-	return w.Host.Now().Add(-w.Config.Policy.MinAge)
+	// The same for all questions: what is asked twice has one answer.
+	w.cutoff.Do(func() { w.now = w.Host.Now() })
+	return w.now.Add(-w.Config.Policy.MinAge)
 }
 
 // Server finds the declaration of name.

@@ -315,3 +315,16 @@ func TestFindCommand(t *testing.T) {
 		t.Errorf("%q", err)
 	}
 }
+
+// TestCutoff: one command has one cutoff, however long it takes, so that it asks nothing twice.
+func TestCutoff(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	w := workspace.Empty(&host.Host{Now: func() time.Time { now = now.Add(time.Second); return now }}, t.TempDir())
+	if !w.Cutoff().IsZero() {
+		t.Error("without a rule there is a cutoff")
+	}
+	w.Config.Policy.MinAge = time.Hour
+	if first, second := w.Cutoff(), w.Cutoff(); first.IsZero() || !first.Equal(second) {
+		t.Errorf("%v, then %v", first, second)
+	}
+}
