@@ -168,8 +168,7 @@ func tellOwnership(_ Flow, e evidence.Evidence) string {
 	case "oci":
 		return "build the image with the label io.modelcontextprotocol.server.name=" + name + again
 	case "https", "github":
-		return "a registry takes files from the release pages of GitHub and GitLab, and from hosts that its operator names with " +
-			"--bundle-host"
+		return "put the file on one of these hosts, or ask the registry's operator for another (--bundle-host)"
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
@@ -28,14 +29,14 @@ func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		return nil, err
 	}
 	claimed = slices.DeleteFunc(claimed, func(s *document.Subject) bool {
-		if !isBundle(s.Ref) || allowedBundle(s.Ref, bundleHosts) {
+		if !isBundle(s.Ref) || allowedBundle(s.Ref, doc.Name, bundleHosts) {
 			return false
 		}
 		// Judge the host before fetching: a publisher must not choose what the registry requests,
 		// nor learn what a host inside its network answers.
 		for _, c := range s.Claims {
 			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+
-				bundleHost(s.Ref)))
+				bundleHost(s.Ref)+": "+sayBundleHosts(doc.Name, bundleHosts)))
 		}
 		return true
 	})
@@ -104,10 +105,12 @@ func checkOwnership(ctx context.Context, client *fetch.Client, name string, ref 
 	// A bundle names no server, so that only its host can be checked.
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry,
 		Where: "the hosts that bundles may come from", Text: bundleHost(ref)}
-	if allowedBundle(ref, bundleHosts) {
+	if allowedBundle(ref, name, bundleHosts) {
 		return evidence.Fact(claim, claim.Text), nil
 	}
-	return evidence.Fact(claim, ""), nil
+	e := evidence.Fact(claim, "")
+	e.Reason = sayBundleHosts(name, bundleHosts)
+	return e, nil
 }
 
 // isBundle reports whether ref is a plain download, which belongs to no package registry.
@@ -115,12 +118,40 @@ func isBundle(ref artifact.Ref) bool {
 	return ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS
 }
 
+// OwnDomain, among the hosts of an operator, stands for the domain that a server's name begins with, and those below it.
+const OwnDomain = "own"
+
 // allowedBundle reports whether ref is at one of the two well-known hosts of bundles, or
-// at one of the operator's.
-func allowedBundle(ref artifact.Ref, hosts []string) bool {
+// at one of the operator's. Whoever may publish a name has proven that its domain is theirs.
+func allowedBundle(ref artifact.Ref, name string, hosts []string) bool {
 	host := bundleHost(ref)
-	return host == document.HostOf(model.RegistryURLGitHub) || host == document.HostOf(model.RegistryURLGitLab) ||
-		slices.Contains(hosts, host)
+	return slices.Contains(wellKnownHosts(), host) || slices.Contains(hosts, host) && host != OwnDomain ||
+		slices.Contains(hosts, OwnDomain) && (host == domainOf(name) || strings.HasSuffix(host, "."+domainOf(name)))
+}
+
+// wellKnownHosts are those of the official registry.
+func wellKnownHosts() []string {
+	return []string{document.HostOf(model.RegistryURLGitHub), document.HostOf(model.RegistryURLGitLab)}
+}
+
+// domainOf returns the domain that a server's name begins with: example.com for com.example/notes.
+func domainOf(name string) string {
+	namespace, _, _ := strings.Cut(name, "/")
+	labels := strings.Split(strings.ToLower(namespace), ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
+
+// sayBundleHosts says where a registry takes the bundles of a server from.
+func sayBundleHosts(name string, hosts []string) string {
+	all := wellKnownHosts()
+	for _, host := range hosts {
+		if host == OwnDomain {
+			host = domainOf(name) + " and names below it"
+		}
+		all = append(all, host)
+	}
+	return "this registry takes them from " + strings.Join(all, ", ")
 }
 
 // bundleHost returns the host of a bundle.

@@ -110,3 +110,40 @@ func TestListenHint(t *testing.T) {
 		}
 	}
 }
+
+// A bundle may come from the two hosts of the official registry, from those of the operator, and with "own" from the domain
+// that the publisher has proven to hold. The refusal says which these are.
+func TestBundleHosts(t *testing.T) {
+	for _, c := range []struct {
+		name, url string
+		hosts     []string
+		want      bool
+	}{
+		{"com.example/a", "https://github.com/o/r/releases/download/v1/a.mcpb", nil, true},
+		{"com.example/a", "https://example.com/a.mcpb", nil, false},
+		{"com.example/a", "https://example.com/a.mcpb", []string{"own"}, true},
+		{"com.example/a", "https://files.example.com/a.mcpb", []string{"own"}, true},
+		{"com.example/a", "https://badexample.com/a.mcpb", []string{"own"}, false},
+		{"com.example/a", "https://example.com.evil.example/a.mcpb", []string{"own"}, false},
+		{"com.example.sub/a", "https://example.com/a.mcpb", []string{"own"}, false},
+		{"io.github.Acme/a", "https://acme.github.io/a.mcpb", []string{"own"}, true},
+		{"com.example/a", "https://own/a.mcpb", []string{"own"}, false},
+		{"com.example/a", "https://files.example.org/a.mcpb", []string{"files.example.org"}, true},
+	} {
+		ref, err := artifact.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := allowedBundle(ref, c.name, c.hosts); got != c.want {
+			t.Errorf("%s of %s with %q: %t", c.url, c.name, c.hosts, got)
+		}
+		owner, err := checkOwnership(t.Context(), nil, c.name, ref, c.hosts)
+		if err != nil || (owner.Outcome == evidence.Match) != c.want || !c.want && !strings.Contains(owner.Reason, "github.com, gitlab.com") {
+			t.Errorf("%s of %s: %+v, %v", c.url, c.name, owner, err)
+		}
+	}
+	if said := sayBundleHosts("com.example/a", []string{"own", "files.example.org"}); !strings.HasSuffix(said,
+		"gitlab.com, example.com and names below it, files.example.org") {
+		t.Error(said)
+	}
+}

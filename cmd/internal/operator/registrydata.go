@@ -100,7 +100,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil,
-		"`host` that downloadable bundles may come from, besides the well-known ones")
+		"`host` that bundles may come from, besides github.com and gitlab.com; own: the domain of the server's name")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

@@ -120,7 +120,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	sources.register(f)
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil,
-		"`host` that downloadable bundles may come from, besides the well-known ones")
+		"`host` that bundles may come from, besides github.com and gitlab.com; own: the domain of the server's name")
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "",
 		"`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas "+
 			"(default: token.key in --data, created)")
