@@ -236,6 +236,8 @@ func (e Evidence) Next() string {
 	switch {
 	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
 		return e.Fix
+	case e.Outcome == Unverifiable && (e.Authority == Publisher || e.Authority == Registry):
+		return e.Fix // what a host that was asked wants
 	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree || e.Scheme == FacetTar || e.Scheme == File ||
 		e.Scheme == Pin || e.Scheme == Source):
 		return e.Fix

@@ -117,7 +117,9 @@ func (s *Subject) unfetchedEvidence(ctx context.Context, err error) (evidence.Re
 	}
 	var report evidence.Report
 	for _, c := range claims {
-		report = append(report, evidence.CannotVerify(c, outside.Cause, Reason(outside)))
+		e := evidence.CannotVerify(c, outside.Cause, Reason(outside))
+		e.Fix = outside.Hint
+		report = append(report, e)
 	}
 	return report, nil
 }

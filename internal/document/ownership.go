@@ -88,7 +88,9 @@ func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.
 	switch {
 	case errors.As(err, &outside) && ctx.Err() == nil:
 		claim.Where = owner.Where
-		return evidence.CannotVerify(claim, outside.Cause, Reason(outside)), nil
+		e := evidence.CannotVerify(claim, outside.Cause, Reason(outside))
+		e.Fix = outside.Hint
+		return e, nil
 	case err != nil:
 		return evidence.Evidence{}, err
 	}

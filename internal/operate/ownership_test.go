@@ -2,6 +2,8 @@ package operate
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -192,6 +194,46 @@ func TestCompanyRegistries(t *testing.T) {
 		if _, err := document.Verify(t.Context(), &host.Host{Fetch: c}, doc, "server.json", policy.Settings{}); err == nil ||
 			!strings.Contains(err.Error(), "configure that registry") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a host refuses, who it is, and whether it is there at all are different things, and each leads somewhere else.
+func TestUnfetched(t *testing.T) {
+	answer := func(status int) string {
+		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	own, roots := packageSite(t, map[string]string{})
+	closed := httptest.NewTLSServer(http.NotFoundHandler())
+	closed.Close()
+	for name, c := range map[string]struct {
+		base string
+		know bool // the authority of its certificate
+		says string
+		hint string
+	}{
+		"401":     {answer(http.StatusUnauthorized), true, "answered 401", "it may be private: check the credentials"},
+		"404":     {own, true, "answered 404", "is this version published"},
+		"503":     {answer(http.StatusServiceUnavailable), true, "answered 503", "try again when the server can be reached"},
+		"refused": {closed.URL, true, "connection refused", "try again when the server can be reached"},
+		"unknown": {own, false, "certificate", "SSL_CERT_FILE"},
+	} {
+		config := fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}}
+		if c.know {
+			config.RootCAs = roots // httptest has one certificate
+		}
+		config.NPM.Setting = func(key string) string { return map[string]string{"registry": c.base}[key] }
+		client := fetch.New(config)
+		defer client.CloseIdleConnections()
+		v, err := document.Verify(t.Context(), &host.Host{Fetch: client}, npmDocument(t, nil), "server.json", policy.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Class() != evidence.Operation || !strings.Contains(v.Err().Error(), c.says) ||
+			!strings.Contains(v.Err().Error(), "\n  hint: ") || !strings.Contains(v.Err().Error(), c.hint) {
+			t.Errorf("%s: %v", name, v.Err())
 		}
 	}
 }

@@ -74,10 +74,10 @@ func hashStatus(e evidence.Evidence) registry.HashStatus {
 func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 	p := registry.NewProblem(http.StatusUnprocessableEntity, "")
 	class := evidence.OK
-	passing := true // every failure is temporary
+	passing := true // every failure is temporary: of none it is known that somebody has to do something
 	for _, f := range v.Refused() {
 		e := f.Evidence
-		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == registry.HashUnreachable
+		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == registry.HashUnreachable && e.Next() == ""
 		if isHashFailure(f) {
 			continue
 		}
