@@ -17,13 +17,20 @@ import (
 // MaxFiles bounds the files that one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
-// checkFileCount fails if n files are more than a document may name, or than f may fetch for one.
-func checkFileCount(f *fetch.Client, where string, n int) error {
+// checkFileCount fails if n files are more than a document may name, or than f may fetch for one. all are what is known of them.
+func checkFileCount(f *fetch.Client, where string, n int, all []*Subject) error {
 	most := min(f.Limits().DocumentFiles, MaxFiles)
 	if n <= most {
 		return nil
 	}
-	return evidence.Errorf(evidence.Validation, where, "",
+	hint, files := "", map[artifact.Ref]int{}
+	for _, s := range all {
+		if files[s.Ref.Release()]++; files[s.Ref.Release()] > most/2 {
+			hint = fmt.Sprintf("%s alone has more than %d: 'publish --no-hash' publishes it without hashes, or name another package",
+				s.Ref.Release(), most/2)
+		}
+	}
+	return evidence.Errorf(evidence.Validation, where, hint,
 		fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), most))
 }
 
@@ -75,7 +82,7 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string,
 			}
 		}
 	}
-	return all, report, checkFileCount(f, where, files)
+	return all, report, checkFileCount(f, where, files, all)
 }
 
 // ExpandReleases replaces each PyPI release without claims by one subject for each of its files,
@@ -107,7 +114,7 @@ func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*S
 			}
 		}
 	}
-	return out, checkFileCount(f, where, len(out))
+	return out, checkFileCount(f, where, len(out), out)
 }
 
 // RefsOf returns the Refs of subjects. The user gave the document, which is consent to ask the

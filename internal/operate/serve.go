@@ -123,7 +123,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
-		IsAsked:       client.AsksAt,
+		IsAsked: client.AsksAt, NoneIsAnonymous: true,
 		CurrentPolicy: current.get,
 		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
 		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
