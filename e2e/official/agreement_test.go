@@ -103,22 +103,7 @@ func TestAgreement(t *testing.T) {
 	found := map[difference]string{} // with an example
 	try := func(kind, text string) answer {
 		a, b := ask(t, ours, []byte(text)), ask(t, theirs, []byte(text))
-		if a.Valid == b.Valid {
-			return a
-		}
-		side, reasons := "hallmark", a.Reasons
-		if a.Valid {
-			side, reasons = "official", b.Reasons
-		}
-		if len(reasons) == 0 {
-			t.Errorf("%s: %s refuses without a reason: %s", kind, side, text)
-		}
-		for _, why := range reasons {
-			d := difference{RefusedBy: side, Rule: why.rule, Where: why.where}
-			if _, ok := found[d]; !ok {
-				found[d] = kind + ": " + text
-			}
-		}
+		differ(t, found, kind, text, a, b)
 		return a
 	}
 	n, seed := perKind, sample.Rand(t).Uint64()
@@ -147,6 +132,27 @@ func TestAgreement(t *testing.T) {
 		try("case", c)
 	}
 	compare(t, found)
+}
+
+// differ adds to found what one side alone refuses of a document.
+func differ(t *testing.T, found map[difference]string, kind, text string, ours, theirs answer) {
+	t.Helper()
+	if ours.Valid == theirs.Valid {
+		return
+	}
+	side, reasons := "hallmark", ours.Reasons
+	if ours.Valid {
+		side, reasons = "official", theirs.Reasons
+	}
+	if len(reasons) == 0 {
+		t.Errorf("%s: %s refuses without a reason: %s", kind, side, text)
+	}
+	for _, why := range reasons {
+		d := difference{RefusedBy: side, Rule: why.rule, Where: why.where}
+		if _, ok := found[d]; !ok {
+			found[d] = kind + ": " + text
+		}
+	}
 }
 
 // compare holds what was found against what is listed.

@@ -104,6 +104,7 @@ var cases = []string{
 	withPackage(`"transport":{"type":"stdio"},"environmentVariables":[{"name":""}]`),
 	withPackage(`"transport":{"type":"stdio"},"environmentVariables":[{"name":"A=B"}]`),
 	withPackage(`"transport":{"type":"sse","url":"https://example.com","headers":[{"name":"A","value":"a\r\nb"}]}`),
+	document("version", `"${VERSION}"`),
 	withPackage(`"transport":{"type":"stdio"},"registryBaseUrl":"http://npm.example.com"`),
 	withPackage(`"transport":{"type":"stdio"},"registryBaseUrl":"https://npm.example.com"`),
 	withPackage(`"transport":{"type":"stdio"},"registryBaseUrl":"https://npm.example.com/<"`),
