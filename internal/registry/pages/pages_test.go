@@ -25,6 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -489,5 +490,19 @@ func TestPages(t *testing.T) {
 	}
 	if lists != 2 {
 		t.Errorf("%d further pages of 66 servers", lists)
+	}
+}
+
+// What an older document locates is a package of its page.
+func TestLocatedPackages(t *testing.T) {
+	f, _ := pagesServer(t)
+	doc := []byte(`{"$schema":"` + serverjson.CurrentSchema + `","name":"io.github.acme/located","description":"d","version":"1.0.0",
+		"package_location":{"type":"npm","package_name":"@acme/located","version":"1.0.0"}}`)
+	if _, err := f.Publish(t.Context(), doc, ""); err != nil {
+		t.Fatal(err)
+	}
+	page := at(t, f, "/servers/io.github.acme/located/versions/1.0.0", http.StatusOK)
+	if !strings.Contains(page, "@acme/located") || !strings.Contains(page, "Packages") {
+		t.Error(page)
 	}
 }

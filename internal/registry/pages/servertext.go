@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // serverText is what pages show of a server.json.
@@ -56,6 +57,18 @@ type packageText struct {
 	EnvironmentVariables          []variableText
 }
 
+// locatedPackages are the packages of a document that has the older package_location in their place.
+func locatedPackages(raw []byte) (all []packageText) {
+	doc, err := serverjson.Parse(raw)
+	if err != nil {
+		return nil
+	}
+	for _, p := range doc.Packages {
+		all = append(all, packageText{RegistryType: p.RegistryType, Identifier: p.Identifier, Version: p.Version})
+	}
+	return all
+}
+
 // transportText is how a server is reached.
 type transportText struct {
 	Type, URL string
@@ -87,6 +100,9 @@ func (p *pages) serverVersion(ctx context.Context, name, version string) (*recor
 	}
 	var doc serverText
 	loosely(rec.Document, &doc)
+	if len(doc.Packages) == 0 {
+		doc.Packages = locatedPackages(rec.Document)
+	}
 	data := &recordData{
 		listRow: listedServers([]registry.Record{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
 		Claims: claimsOf(rec.Evidence), Findings: findingsText(rec.Findings),
