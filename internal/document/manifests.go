@@ -14,7 +14,6 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 	"github.com/pelletier/go-toml/v2"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
@@ -151,11 +150,15 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	return nil
 }
 
+// readPnpm takes the entries of all lists: what is no directory is left out later, and a reader of YAML is larger than the rest of
+// mcp-publisher's own code.
 func (m *manifests) readPnpm(_ string, data []byte) error {
-	var w struct{ Packages []string }
-	err := yaml.Unmarshal(data, &w)
-	m.members = append(m.members, w.Packages...)
-	return err
+	for line := range strings.Lines(string(data)) {
+		if entry, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			m.members = append(m.members, strings.Trim(strings.TrimSpace(entry), `'"`))
+		}
+	}
+	return nil
 }
 
 func (m *manifests) readPyproject(file string, data []byte) error {

@@ -23,7 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
@@ -52,9 +51,9 @@ type Host struct {
 	Logger   *slog.Logger
 	Stderr   io.Writer // what servers print while they are captured; nil is os.Stderr
 	Now      func() time.Time
-	Sending  *Sending         // which variables that a checkout names may be sent; nil: none
-	Seen     *executable.Seen // interpreters that the command looked at; nil: each look reads the file
-	Answers  *Answers         // of npm, to this command; nil: each question is asked
+	Sending  *Sending // which variables that a checkout names may be sent; nil: none
+	Kept     *Kept    // by other packages, for this command; nil: nothing is
+	Answers  *Answers // of npm, to this command; nil: each question is asked
 
 	SkipPauses bool // tests set it: retries follow one another without a pause
 

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -77,7 +76,7 @@ func Open(s Setup) (*Host, error) {
 	h := &Host{
 		Places: where, Dir: s.Dir, Environ: environ, Getenv: getenv, Sending: sending,
 		Logger: s.Logger, ShowStatus: s.Doing, Stderr: s.Stderr, Now: time.Now,
-		Seen: new(executable.Seen), Answers: new(Answers),
+		Kept: new(Kept), Answers: new(Answers),
 	}
 	config.Agreement.Ask = h.RequireVariableConsent
 	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -45,7 +46,7 @@ func (command) open(ctx context.Context, l Locked, open executable.Opener) (o Op
 
 // OpenRuntime looks at the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, l.Workspace.Host.Seen.Look}.open(ctx, false)
+	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look}.open(ctx, false)
 }
 
 // Check looks at what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not
@@ -56,7 +57,7 @@ func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 		path = l.Workspace.Host.Getenv("PATH")
 	}
 	l.Approval = project.Approval{Path: path, Runtime: l.Approval.Runtime}
-	o, err := c.open(ctx, l, l.Workspace.Host.Seen.Look)
+	o, err := c.open(ctx, l, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
 	if o.Program != nil {
 		defer o.Program.Close()
 	}

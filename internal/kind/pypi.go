@@ -72,7 +72,7 @@ func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (s
 	python := ecosystem{openRuntime: openPython, others: tool.OtherPythons, resolve: resolvePython}
 	prog, resolved, err := python.openAndResolve(ctx, q.Workspace, q.Server.Name, q.Workspace.Host.Getenv("PATH"),
 		request{name: t.Packages[0].Name, requirements: with, before: q.Workspace.Cutoff(), python: chosenPython(t)},
-		q.Workspace.Host.Seen.Look)
+		host.KeptOf[executable.Seen](q.Workspace.Host.Kept).Look)
 	if prog != nil {
 		defer prog.Close()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -188,7 +189,7 @@ func checkTree(ctx context.Context, st *store.Store, server, platform string, lo
 
 // OpenRuntime looks at the interpreter, or finds the compiler.
 func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return k.openLocked(ctx, l, l.Workspace.Host.Seen.Look)
+	return k.openLocked(ctx, l, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
 }
 
 // Check audits every tree of this kind of machine in the store, and the approved runtime.

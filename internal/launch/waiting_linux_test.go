@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
@@ -40,10 +39,9 @@ func TestReviewReadsOnce(t *testing.T) {
 	h.Getenv = func(name string) string { return map[string]string{"PATH": bin}[name] }
 	for _, c := range []struct {
 		waiting int
-		seen    *executable.Seen
 		consent host.Consent
-	}{{4, new(executable.Seen), host.InformedConsent}, {0, new(executable.Seen), host.NoConsent}} {
-		h.Seen = c.seen
+	}{{4, host.InformedConsent}, {0, host.NoConsent}} {
+		h.Kept = new(host.Kept) // another command
 		before := guardtest.BytesRead(t)
 		found, err := launch.ReviewWaiting(t.Context(), h, dir, launch.WaitingOptions{
 			Confirm: func(*launch.Waiting) (host.Consent, error) { return c.consent, nil },

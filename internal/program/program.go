@@ -42,7 +42,7 @@ func RuntimeEvidence(w *workspace.Workspace, name string, approval project.Appro
 		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
 		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
 	}
-	image, err := w.Host.Seen.Look(approved.Path)
+	image, err := host.KeptOf[executable.Seen](w.Host.Kept).Look(approved.Path)
 	if err != nil {
 		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}
