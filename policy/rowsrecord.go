@@ -59,7 +59,9 @@ var recordRows = []rule{
 	{
 		flows: []Flow{Verify, Send, Accept}, scheme: evidence.Form, authority: evidence.Manifest,
 		does: cells{allow, integrity, warn, refused, operation, refused},
-		hint: on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another registryType"),
+		hint: first(when(func(e evidence.Evidence) bool { return strings.HasPrefix(e.Subject, "npm:") },
+			on(evidence.Absent, "publish it again, as 'npm publish' packs it")),
+			on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another registryType")),
 	},
 	{
 		flows: []Flow{Send, Accept}, scheme: evidence.File, authority: evidence.Record,

@@ -166,7 +166,11 @@ func (v *validation) refusePlaceholder(path, value string) bool {
 	if m == nil {
 		return false
 	}
-	v.fail(path, "placeholder", "%+q holds the placeholder %s: fill it, as --set %s=VALUE does", clip(value), clip(m[0]), clip(m[1]+m[2]))
+	fill := "write what it stands for"
+	if name := m[1] + m[2]; name != "" {
+		fill = "fill it, as --set " + clip(name) + "=VALUE does"
+	}
+	v.fail(path, "placeholder", "%+q holds the placeholder %s: %s", clip(value), clip(m[0]), fill)
 	return true
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -172,7 +173,7 @@ func (m *manifests) unnamed(server string) (notes []string) {
 			if p.kind == model.RegistryTypeCargo {
 				line = "mcp-name: " + shown // its registry shows readmes without comments
 			}
-			notes = append(notes, "the README that "+p.file+" names needs the line '"+line+"' before the package is published: "+
+			notes = append(notes, "the README of the package ("+p.file+") needs the line '"+line+"' before the package is published: "+
 				"by it a registry knows that the package is for this server")
 		}
 	}
@@ -188,7 +189,15 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 			found = object.URL
 		}
 	}
-	found = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(found), "git+"), ".git")
+	found, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(found), "git+"), "#")
+	found = strings.TrimSuffix(found, ".git")
+	if short := shorthand.FindStringSubmatch(found); short != nil { // of package.json
+		base := model.RegistryURLGitHub
+		if short[1] == "gitlab" {
+			base = model.RegistryURLGitLab
+		}
+		found = base + "/" + short[2]
+	}
 	if rest, ok := strings.CutPrefix(found, "git@"); ok { // git@host:owner/name
 		if host, where, ok := strings.Cut(rest, ":"); ok {
 			found = "https://" + host + "/" + where
@@ -199,6 +208,13 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 		return ""
 	}
 	u.User = nil // it may be a password
+	if !strings.Contains(u.Hostname(), ".") {
+		return "" // a name that only this machine's configuration knows
+	}
+	if owner, rest, ok := strings.Cut(strings.Trim(u.Path, "/"), "/"); ok && u.Hostname() == HostOf(model.RegistryURLGitHub) {
+		name, _, _ := strings.Cut(rest, "/") // behind it is a place in the repository
+		u.Path = "/" + owner + "/" + name
+	}
 	switch u.Scheme {
 	case "ssh", "git", "http", "https":
 		u.Scheme, u.Host = "https", u.Hostname()
@@ -206,6 +222,9 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 	}
 	return ""
 }
+
+// shorthand matches how package.json names a repository without its URL.
+var shorthand = regexp.MustCompile(`^(?:(github|gitlab):)?([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)$`)
 
 // gitOutput returns what a git command prints, or "" where there is no git or no repository.
 func gitOutput(ctx context.Context, environ []string, dir string, args ...string) string {

@@ -24,25 +24,9 @@ const maxIdentity = 4 << 20
 // LocalFiles returns the files on this machine by what they are of doc, which is in the file where: by what each says of itself,
 // or by as for a single one. A directory stands for all files in it, as Python's dist. Without a document any package counts.
 func LocalFiles(doc *serverjson.Document, where string, paths []string, as string) (map[artifact.Ref]string, error) {
-	var files []string
-	for _, p := range paths {
-		info, err := os.Stat(p)
-		if err != nil {
-			return nil, OpenError(p, err)
-		}
-		if !info.IsDir() {
-			files = append(files, p)
-			continue
-		}
-		entries, err := os.ReadDir(p)
-		if err != nil {
-			return nil, OpenError(p, err)
-		}
-		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), ".") {
-				files = append(files, filepath.Join(p, e.Name()))
-			}
-		}
+	files, err := listLocal(paths)
+	if err != nil {
+		return nil, err
 	}
 	if as != "" && len(files) != 1 {
 		return nil, evidence.Errorf(evidence.Validation, "--as", "", errors.New("says what one file is, and there are "+
@@ -54,12 +38,59 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 		if err != nil {
 			return nil, err
 		}
+		if own, err := packagefile.Identify(file, maxIdentity); as != "" && err == nil && own.Normal() != ref.Normal() &&
+			own.Release() != ref.Normal() {
+			return nil, evidence.Errorf(evidence.Validation, file, "leave out --as, or name the file of that package",
+				fmt.Errorf("says itself that it is %s, and not %s", own, ref))
+		}
 		if other := found[ref.Normal()]; other != "" {
 			return nil, evidence.Errorf(evidence.Validation, file, "", fmt.Errorf("is %s, as %s is", ref, other))
 		}
 		found[ref.Normal()] = file
 	}
 	return found, nil
+}
+
+// listLocal returns the files that paths name, with those in directories. A pipe is none: it can be read once, and may never end.
+func listLocal(paths []string) (files []string, err error) {
+	add := func(p string, info os.FileInfo, err error) error {
+		if err != nil {
+			return OpenError(p, err)
+		}
+		if !info.Mode().IsRegular() {
+			return evidence.Errorf(evidence.Validation, p, "write it into a file first", errors.New("is not a regular file"))
+		}
+		files = append(files, p)
+		return nil
+	}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil || !info.IsDir() {
+			if err := add(p, info, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		entries, err := os.ReadDir(p)
+		if err != nil {
+			return nil, OpenError(p, err)
+		}
+		before := len(files)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			file := filepath.Join(p, e.Name())
+			info, err := os.Stat(file)
+			if err := add(file, info, err); err != nil {
+				return nil, err
+			}
+		}
+		if len(files) == before {
+			return nil, evidence.Errorf(evidence.Validation, p, "", errors.New("holds no file"))
+		}
+	}
+	return files, nil
 }
 
 // localRef returns what a file is.
@@ -76,7 +107,7 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 		}
 	} else if ref, err = packagefile.Identify(file, maxIdentity); err != nil {
 		bundles := bundlesOf(doc, filepath.Base(file))
-		if len(bundles) != 1 {
+		if bad := packagefile.CheckBundle(file); len(bundles) != 1 || bad != nil {
 			return fail(sayAs, fmt.Errorf("does not say which package it is: %w", err))
 		}
 		ref = bundles[0]
@@ -96,26 +127,21 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 	return fail(sayAs, fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, strings.Join(has, ", ")))
 }
 
-// bundlesOf returns the packages of doc that are found by their URL: those with that file name, or else all.
-func bundlesOf(doc *serverjson.Document, name string) (all []artifact.Ref) {
+// bundlesOf returns the packages of doc that are found by a URL with that file name.
+func bundlesOf(doc *serverjson.Document, name string) (named []artifact.Ref) {
 	if doc == nil {
 		return nil
 	}
-	var named []artifact.Ref
 	for _, p := range doc.Packages {
 		ref, err := p.Ref()
 		if err != nil || ref.Kind() != artifact.HTTPS && ref.Kind() != artifact.GitHub {
 			continue
 		}
-		all = append(all, ref)
 		if path.Base(ref.URL()) == name || ref.Filename() == name {
 			named = append(named, ref)
 		}
 	}
-	if len(named) > 0 {
-		return named
-	}
-	return all
+	return named
 }
 
 // HashLocal hashes files on this machine, as [LocalFiles] returns them for no document.
@@ -143,29 +169,32 @@ func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, whe
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, InvalidError(where, err)
 	}
-	files, err := LocalFiles(doc, where, []string{file}, as)
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return policy.Verdict{}, evidence.Errorf(evidence.Validation, file, "name one file in it", errors.New("is a directory"))
+	}
+	if _, err := listLocal([]string{file}); err != nil {
+		return policy.Verdict{}, err
+	}
+	ref, err := localRef(doc, where, file, as)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
+	files := map[artifact.Ref]string{ref.Normal(): file}
 	claimed, report, err := Subjects(h.Fetch, doc, where, false)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
 	var keys []string
 	about := slices.DeleteFunc(claimed, func(s *Subject) bool {
-		for ref := range files {
-			if s.Ref.Normal() == ref || s.Ref.Filename() == "" && s.Ref.Release() == ref.Release() {
-				s.Of = nil // for whom the package is, is not asked here
-				return false
-			}
+		if s.Ref.Normal() == ref.Normal() || s.Ref.Filename() == "" && s.Ref.Release() == ref.Release() {
+			s.Of = nil // for whom the package is, is not asked here
+			return false
 		}
 		keys = append(keys, s.Ref.String())
 		return true
 	})
 	if len(about) == 0 {
-		for ref := range files {
-			err = fmt.Errorf("claims no hash of %s, which %s is", ref, filepath.ToSlash(file))
-		}
+		err = fmt.Errorf("claims no hash of %s, which %s is", ref, filepath.ToSlash(file))
 		if len(keys) > 0 {
 			err = fmt.Errorf("%w; it has hashes of %s", err, strings.Join(keys, ", "))
 		}

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -17,7 +19,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 )
 
 // maxManifest bounds a manifest that [Init] reads, in bytes.
@@ -57,6 +58,9 @@ var readers = []manifestReader{
 	{"Dockerfile", (*manifests).readDocker},
 }
 
+// readmeRE matches the line by which a package names its server; what stands in a sentence may be an example.
+var readmeRE = regexp.MustCompile(`(?m)^\s*(?:<!--\s*)?mcp-name: ([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)\s*(?:-->)?\s*$`)
+
 func readManifests(dir string) (*manifests, error) {
 	m := new(manifests)
 	readme := ""
@@ -95,8 +99,9 @@ func readManifests(dir string) (*manifests, error) {
 		}
 	}
 	for i, p := range m.packages {
-		if p.server == "" && p.kind != model.RegistryTypeNPM && p.kind != model.RegistryTypeOCI {
-			m.packages[i].server = packagefile.FirstServer(readme)
+		if found := readmeRE.FindStringSubmatch(readme); p.server == "" && found != nil && p.kind != model.RegistryTypeNPM &&
+			p.kind != model.RegistryTypeOCI {
+			m.packages[i].server = found[1]
 		}
 	}
 	m.findMembers(dir)
@@ -128,12 +133,13 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	var p struct {
 		Name, Version, Description string
 		MCPName                    string `json:"mcpName"`
-		Private                    bool
+		Private                    any
 		Repository, Workspaces     json.RawMessage
 	}
-	if err := json.Unmarshal(data, &p); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\uFEFF")), &p); err != nil {
 		return err
 	}
+	private := p.Private != nil && p.Private != false
 	m.repository = p.Repository
 	var packages []string
 	var object struct{ Packages []string }
@@ -142,9 +148,9 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	}
 	m.members = append(m.members, packages...)
 	switch {
-	case p.Private && len(packages) == 0:
+	case private && len(packages) == 0:
 		m.notes = append(m.notes, "package.json says \"private\": true, so that npm does not publish it; it is left out")
-	case !p.Private && p.Name != "":
+	case !private && p.Name != "":
 		m.packages = append(m.packages, manifest{model.RegistryTypeNPM, file, p.Name, p.Version, p.Description, p.MCPName})
 	}
 	return nil
@@ -174,8 +180,12 @@ func (m *manifests) readPyproject(file string, data []byte) error {
 		return err
 	}
 	m.members = append(m.members, p.Tool.UV.Workspace.Members...)
-	if p.Project.Name == "" {
-		p.Project = p.Tool.Poetry
+	for _, set := range []struct {
+		to   *string
+		text string
+	}{{&p.Project.Name, p.Tool.Poetry.Name}, {&p.Project.Version, p.Tool.Poetry.Version},
+		{&p.Project.Description, p.Tool.Poetry.Description}} {
+		*set.to = cmp.Or(*set.to, set.text)
 	}
 	if p.Project.Name != "" {
 		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, p.Project.Name, p.Project.Version, p.Project.Description, ""})
@@ -267,13 +277,15 @@ func (m *manifests) readGo(_ string, _ []byte) error {
 
 var labelRE = regexp.MustCompile(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) + `"?[= ]"?([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 
+var continuation = regexp.MustCompile(`\\[ \t]*\r?\n`)
+
 // readDocker takes a Dockerfile for an image where there is no other package. It does not say where the image will be.
 func (m *manifests) readDocker(file string, data []byte) error {
 	if len(m.packages) > 0 {
 		return nil
 	}
 	p := manifest{kind: model.RegistryTypeOCI, file: file}
-	if found := labelRE.FindSubmatch(data); found != nil {
+	if found := labelRE.FindSubmatch(continuation.ReplaceAll(data, []byte(" "))); found != nil {
 		p.server = string(found[1])
 	}
 	m.packages = append(m.packages, p)

@@ -133,7 +133,11 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 	}
 	claim := evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Ownership, Authority: evidence.Manifest, Text: s.Of.Name}
 	owner, err := packagefile.ReadOwner(d.Path(), d.Ref, limit)
-	if err != nil {
+	switch {
+	case err != nil && d.Ref.Kind() == artifact.NPM:
+		return formEvidence(d, "its package.json cannot be read as npm does, so that only its registry says for which server it is: "+
+			err.Error())
+	case err != nil:
 		return s.readBundle(d)
 	}
 	found := compareOwner(claim, owner)
@@ -157,13 +161,17 @@ func (s *Subject) readBundle(d *fetch.Download) evidence.Report {
 	if !bundle {
 		return nil
 	}
-	claim := evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Form, Authority: evidence.Manifest}
 	if err := packagefile.CheckBundle(d.Path()); err != nil {
-		e := evidence.Fact(claim, "")
-		e.Reason = Clip("it is no MCPB bundle: "+err.Error(), MaxReason)
-		return evidence.Report{e}
+		return formEvidence(d, "it is no MCPB bundle: "+err.Error())
 	}
 	return nil
+}
+
+// formEvidence is evidence that a file does not have the form of its kind.
+func formEvidence(d *fetch.Download, reason string) evidence.Report {
+	e := evidence.Fact(evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Form, Authority: evidence.Manifest}, "")
+	e.Reason = Clip(reason, MaxReason)
+	return evidence.Report{e}
 }
 
 // joinOwners leaves one piece of evidence for all files of a release that name the same server.

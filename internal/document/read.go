@@ -30,9 +30,9 @@ func ReadURL(ctx context.Context, address string) ([]byte, error) {
 func ServerOf(data []byte) []byte {
 	var answer struct {
 		Server json.RawMessage `json:"server"`
-		Name   json.RawMessage `json:"name"` // of a server.json
+		Meta   json.RawMessage `json:"_meta"`
 	}
-	if surface.DecodeKnown(data, &answer) != nil || answer.Server == nil || answer.Name != nil {
+	if surface.Decode(data, &answer) != nil || answer.Server == nil {
 		return data
 	}
 	return answer.Server

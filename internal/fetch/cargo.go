@@ -37,7 +37,9 @@ func (cargo) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLCrates, indexURL(userconfig.Cargo{})}, []string{config.Cargo.Index}
 }
 
-func (cargo) onlyBase(config Config, _ string) (string, error) { return indexURL(config.Cargo), nil }
+func (cargo) bases(config Config, _ string) ([]string, error) {
+	return []string{indexURL(config.Cargo), "sparse+" + indexURL(config.Cargo)}, nil
+}
 
 // indexURL returns the root of the sparse index.
 func indexURL(g userconfig.Cargo) string {

@@ -26,6 +26,6 @@ func (defaults) route(Config, transfer.Route) *transfer.Route { return nil }
 
 func (defaults) packageHosts(Config, string) []string { return nil }
 
-func (defaults) onlyBase(Config, string) (string, error) { return "", nil }
+func (defaults) bases(Config, string) ([]string, error) { return nil, nil }
 
 func (defaults) namedHost(artifact.Ref) string { return "" }

@@ -48,6 +48,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -191,8 +192,10 @@ func (c *Client) AsksAt(kind artifact.Kind, name, base string) bool {
 	if err != nil {
 		return false // fetching says why
 	}
-	only, err := e.onlyBase(c.config, name)
-	return err == nil && only != "" && trimBase(only) == trimBase(base)
+	bases, err := e.bases(c.config, name)
+	return err == nil && slices.ContainsFunc(bases, func(known string) bool {
+		return known != "" && strings.TrimRight(known, "/") == strings.TrimRight(base, "/")
+	})
 }
 
 // CheckBase refuses the base URL of a registry that nothing would be fetched from.
@@ -202,12 +205,6 @@ func CheckBase(base string) error {
 		return errors.New("the URL cannot be parsed")
 	}
 	return transfer.CheckURLFrom(u, u)
-}
-
-// trimBase returns the base URL of a registry without what its tools write differently: a slash at its end, and the page of all
-// projects of a package index.
-func trimBase(base string) string {
-	return strings.TrimSuffix(strings.TrimRight(strings.TrimPrefix(base, "sparse+"), "/"), "/simple")
 }
 
 // UserConfig returns a configuration that is completed from what a user already has, as far as it

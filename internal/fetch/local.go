@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"errors"
 	"io"
 	"os"
 	"slices"
@@ -45,6 +46,9 @@ func readLocal(ref artifact.Ref, path string, algs []digest.Algorithm) (*Downloa
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("is not a regular file"))
+	}
 	hasher := digest.NewHasher(algs...)
 	if _, err := io.Copy(hasher, f); err != nil {
 		return nil, err

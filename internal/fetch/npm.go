@@ -48,7 +48,10 @@ func (npm) registries(config Config) (public, configured []string) {
 
 func (npm) packageHosts(config Config, name string) []string { return config.NPM.Hosts(name) }
 
-func (npm) onlyBase(config Config, name string) (string, error) { return config.NPM.Registry(name) }
+func (npm) bases(config Config, name string) ([]string, error) {
+	base, err := config.NPM.Registry(name)
+	return []string{base}, err
+}
 
 // NPM fetches the document of the version that ref names.
 func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {

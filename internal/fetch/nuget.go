@@ -28,7 +28,9 @@ func (nuget) registries(config Config) (public, configured []string) {
 	return []string{model.RegistryURLNuGet}, []string{config.NuGet.Index}
 }
 
-func (nuget) onlyBase(config Config, _ string) (string, error) { return config.NuGet.Index, nil }
+func (nuget) bases(config Config, _ string) ([]string, error) {
+	return []string{config.NuGet.Index}, nil
+}
 
 // Resources that are used of a service index.
 const (

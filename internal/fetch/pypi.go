@@ -51,11 +51,12 @@ func (pypi) packageHosts(config Config, _ string) []string {
 	return hostsOf(addresses...)
 }
 
-func (pypi) onlyBase(config Config, _ string) (string, error) {
+func (pypi) bases(config Config, _ string) ([]string, error) {
 	if sources := pypiSources(config.PyPI); len(sources) == 1 {
-		return sources[0].simple, nil
+		simple := strings.TrimRight(sources[0].simple, "/")
+		return []string{simple, strings.TrimSuffix(simple, "/simple")}, nil
 	}
-	return "", nil // the first that has a release gives it
+	return nil, nil // the first that has a release gives it
 }
 
 // files expands a release to one Ref for each of its files, by name. Those of a yanked

@@ -188,6 +188,13 @@ func TestCompanyRegistries(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// Only a package index has a page of all projects, and only an index of crates a mark for how it is asked.
+	for _, doc := range []*serverjson.Document{at("npm", "1.0.0", base+"/simple", ""), at("pypi", "1.0", base+"/other/simple", "")} {
+		doc.AtRegistries(own.AsksAt)
+		if issues := doc.ValidateForPublish().Errors(); len(issues) != 1 || issues[0].Reference != "registry-base-url-unknown" {
+			t.Errorf("%v", issues)
+		}
+	}
 	// Whoever asks another registry would get another package.
 	doc := at("npm", "1.0.0", "https://npm.example.com", "")
 	for name, c := range map[string]*fetch.Client{"other": own, "usual": client("", "")} {

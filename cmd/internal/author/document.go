@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
@@ -51,7 +52,8 @@ func readDocument(ctx context.Context, a *app.App, names []string, values placeh
 
 // isURL reports whether an argument is a URL, and no file.
 func isURL(name string) bool {
-	return strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://")
+	scheme, _, ok := strings.Cut(strings.ToLower(name), "://")
+	return ok && (scheme == "https" || scheme == "http")
 }
 
 // placeholders are what --set says: "NAME=VALUE" each.
@@ -129,13 +131,17 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 			if err != nil {
 				return err
 			}
+			if write && len(document.ServerOf(read)) != len(read) {
+				return evidence.Errorf(evidence.Validation, name, "take the member \"server\" into a file of its own",
+					errors.New("is a registry's answer, and no server.json that could be written"))
+			}
 			doc, err := document.ParseUnhashed(name, data)
 			if err != nil {
 				return err
 			}
+			var files map[artifact.Ref]string
 			if len(local) > 0 {
-				files, err := document.LocalFiles(doc, name, local, as)
-				if err != nil {
+				if files, err = document.LocalFiles(doc, name, local, as); err != nil {
 					return err
 				}
 				with := *h
@@ -172,11 +178,20 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 			if len(doc.Packages) == 0 {
 				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", a.Name, name)
 			}
+			for _, f := range hashes.Files {
+				if len(files) > 0 && files[f.Ref.Normal()] == "" {
+					fmt.Fprintf(a.Stderr, "%s: fetched, as no file was given for it: %s\n", a.Name, surface.Escape(f.Key))
+				}
+			}
 			if write {
 				for _, r := range joinRemoved(replaced) {
 					text := "removed: %s, of which no package of the document is any more; it was %s"
-					if r.Now != "" {
+					ref, err := artifact.Parse(r.Key)
+					switch {
+					case r.Now != "":
 						text = "replaced: %s was %s; now " + r.Now
+					case err == nil && doc.Covers(ref):
+						text = "removed: %s, which is none of the files that were hashed; it was %s"
 					}
 					fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
 				}

@@ -132,7 +132,7 @@ func parseCargo(data []byte) (m cargoManifest, err error) {
 var errNotGzip = errors.New("is no gzip")
 
 // maxOwnerUnpacked bounds what a tar is unpacked to for one file of it, in bytes.
-const maxOwnerUnpacked = 4 << 30
+const maxOwnerUnpacked = 512 << 20
 
 // readTarFile reads one file of a .tar.gz, of at most limit bytes. Its path is that below the directory at the top, which
 // no installer keeps.

@@ -326,6 +326,7 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 type request struct {
 	method, path string
 	query        url.Values
+	rawQuery     string // in place of query, as it was given
 	body         []byte // JSON, nil for none
 	token        string // of the bearer, "" for none
 }
@@ -372,6 +373,9 @@ func (c *Client) send(ctx context.Context, r request, how sending) (text []byte,
 	u, err := c.endpoint(how.prefix+r.path, r.query)
 	if err != nil {
 		return nil, "", evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	if r.rawQuery != "" {
+		u.RawQuery = r.rawQuery
 	}
 	ctx, cancel := context.WithTimeout(ctx, how.wait)
 	defer cancel()
