@@ -46,7 +46,8 @@ var plainDecoders = map[string]struct {
 	"go.go in internal/tool":                 {1, "what the go command prints"},
 	"golang.go in internal/closure":          {2, "what the go command prints"},
 	"import.go in internal/operate":          {3, "maps and texts"},
-	"init.go in internal/document":           {3, "a draft, which a person completes"},
+	"init.go in internal/document":           {2, "what package.json says of its repository"},
+	"manifests.go in internal/document":      {4, "manifests of others, from which a person's draft is made"},
 	"leaf.go in ledger":                      {1, "encoded again and compared byte by byte"},
 	"list.go in internal/registry/pages":     {1, "shown only"},
 	"lockfile.go in project": {5, "beside surface.CheckMembers, which reads it at the same time; the version alone; " +

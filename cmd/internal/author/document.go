@@ -528,10 +528,10 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 					"%s: the registry knows no file_hashes; they are sent in the "+
 						"publisher's _meta, where it does not look at them\n", a.Name)
 			}
-			warnOfPackages(a.Stderr, p.Verdict, doc.Name)
 			if err != nil {
-				return err
+				return err // a registry that refuses says for which server each package is
 			}
+			warnOfPackages(a.Stderr, p.Verdict, doc.Name)
 			if err := app.WriteNotes(a.Stderr, p.Verdict); err != nil {
 				return err
 			}
