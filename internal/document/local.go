@@ -44,7 +44,7 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 				fmt.Errorf("says itself that it is %s, and not %s", own, ref))
 		}
 		if other := found[ref.Normal()]; other != "" {
-			return nil, evidence.Errorf(evidence.Validation, file, "", fmt.Errorf("is %s, as %s is", ref, other))
+			return nil, evidence.Errorf(evidence.Validation, file, "name one of the two", fmt.Errorf("is %s, as %s is", ref, other))
 		}
 		found[ref.Normal()] = file
 	}
@@ -87,7 +87,7 @@ func listLocal(paths []string) (files []string, err error) {
 			}
 		}
 		if len(files) == before {
-			return nil, evidence.Errorf(evidence.Validation, p, "", errors.New("holds no file"))
+			return nil, evidence.Errorf(evidence.Validation, p, "build the package first, or name its file", errors.New("holds no file"))
 		}
 	}
 	return files, nil
@@ -124,7 +124,7 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 	if len(has) == 0 {
 		has = []string{"none"}
 	}
-	return fail(sayAs, fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, strings.Join(has, ", ")))
+	return fail("give the file of one of these, or change the document", fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, strings.Join(has, ", ")))
 }
 
 // bundlesOf returns the packages of doc that are found by a URL with that file name.
@@ -198,7 +198,7 @@ func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, whe
 		if len(keys) > 0 {
 			err = fmt.Errorf("%w; it has hashes of %s", err, strings.Join(keys, ", "))
 		}
-		return policy.Verdict{}, evidence.Errorf(evidence.Validation, where, "", err)
+		return policy.Verdict{}, evidence.Errorf(evidence.Validation, where, "its author adds it with 'hallmark hash-gen --write'", err)
 	}
 	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
 		return !slices.ContainsFunc(about, func(s *Subject) bool { return SameRef(e.Subject, s.Ref) })

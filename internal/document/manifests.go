@@ -94,7 +94,7 @@ func readManifests(dir string) (*manifests, error) {
 				return nil, err
 			}
 			if err := r.read(m, e.Name(), data); err != nil {
-				return nil, evidence.Errorf(evidence.Validation, e.Name(), "", err)
+				return nil, evidence.Errorf(evidence.Validation, e.Name(), "mend the file first", err)
 			}
 		}
 	}

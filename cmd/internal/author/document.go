@@ -371,7 +371,10 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			issues, err := issuesOf(data)
+			issues, err := issuesOf(data, func(kind artifact.Kind, name, base string) bool {
+				h, err := a.Host(".") // whose configuration says where packages are asked for; nothing is sent
+				return err == nil && h.Fetch.AsksAt(kind, name, base)
+			})
 			if err != nil {
 				return err
 			}
@@ -435,9 +438,11 @@ func refusePlugin(names []string) error {
 }
 
 // issuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it.
-func issuesOf(data []byte) (serverjson.Issues, error) {
+// isAsked tells which registries packages are asked of besides the usual ones.
+func issuesOf(data []byte, isAsked func(kind artifact.Kind, name, base string) bool) (serverjson.Issues, error) {
 	doc, err := serverjson.Parse(data)
 	if err == nil {
+		doc.AtRegistries(isAsked)
 		return doc.ValidateForPublish(), nil
 	}
 	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry/github"
@@ -46,7 +47,7 @@ for its number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
-			issues, err := issuesOf(data)
+			issues, err := issuesOf(data, func(artifact.Kind, string, string) bool { return false })
 			if err != nil {
 				return err
 			}

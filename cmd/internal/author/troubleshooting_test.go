@@ -95,9 +95,9 @@ var mistakes = []struct {
 		{cause: "a package that does not name the server", line: "verify server.json", registry: "unnamed", exit: 0, says: "does not say that it is for io.github.acme/notes", lead: `put "mcpName": "io.github.acme/notes" into the package.json of the package`},
 		{cause: "a package that names another server", line: "verify server.json", registry: "of another", exit: 0, says: "is for another server", lead: `put "mcpName": "io.github.acme/notes" into the package.json of the package`},
 		{cause: "no package at all", line: "verify server.json", replace: []string{`,"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.0.0","transport":{"type":"stdio"}}]`, ""}, exit: 0, says: "names no package, so that there is nothing to verify", lead: "+a remote server has no bytes to hash"},
-		{cause: "a local file of another version", line: "hash-gen --local other.tgz server.json", exit: 2, says: "is npm:@acme/notes@2.0.0, and no package of server.json", lead: "say what it is: --as npm:name@1.2.3"},
+		{cause: "a local file of another version", line: "hash-gen --local other.tgz server.json", exit: 2, says: "is npm:@acme/notes@2.0.0, and no package of server.json", lead: "give the file of one of these, or change the document"},
 		{cause: "a local file that says nothing", line: "hash-gen --local plugin.zip server.json", exit: 2, says: "does not say which package it is", lead: "say what it is: --as npm:name@1.2.3"},
-		{cause: "a file of which nothing is claimed", line: "verify server.json --file other.tgz --as npm:@acme/notes@1.0.0", exit: 2, says: "claims no hash of npm:@acme/notes@1.0.0", lead: "+`hash-gen --write` adds it"},
+		{cause: "a file of which nothing is claimed", line: "verify server.json --file other.tgz --as npm:@acme/notes@1.0.0", exit: 2, says: "claims no hash of npm:@acme/notes@1.0.0", lead: "its author adds it with 'hallmark hash-gen --write'"},
 		{cause: "--meta without --write", line: "hash-gen server.json --meta", exit: 2, says: "--meta says where --write puts the hashes", lead: "see 'mcp-publisher hash-gen --help'"},
 	}},
 	{"Publishing", []mistake{
@@ -216,4 +216,19 @@ func (m mistake) serve(t *testing.T) string {
 		s.Close()
 	}
 	return s.URL
+}
+
+// What the user's own configuration makes the registry of a package is valid, as it is for verify and publish.
+func TestOwnRegistry(t *testing.T) {
+	named := strings.Replace(npmDoc, `"identifier"`, `"registryBaseUrl":"https://npm.example.com","identifier"`, 1)
+	room(t, map[string]string{"server.json": named})
+	if out, _, err := run(t, "validate"); err == nil {
+		t.Errorf("valid: %s", out)
+	}
+	if err := os.WriteFile(filepath.Join(os.Getenv("HOME"), ".npmrc"), []byte("registry=https://npm.example.com/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, said, err := run(t, "validate"); err != nil {
+		t.Errorf("%v: %s%s", err, out, said)
+	}
 }
