@@ -230,8 +230,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func whole(w http.ResponseWriter, r *http.Request, data []byte) {
 	sum := sha1.Sum(data)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	if bytes.HasPrefix(data, []byte("{")) {
+	switch {
+	case bytes.HasPrefix(data, []byte("{")):
 		w.Header().Set("Content-Type", "application/json")
+	case bytes.HasPrefix(data, []byte("<!DOCTYPE html>")):
+		w.Header().Set("Content-Type", "text/html")
 	}
 	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))

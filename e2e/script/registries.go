@@ -125,6 +125,15 @@ func republish(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(publish(npmOf(ts), root, filepath.Join(root, args[0]), time.Time{}))
 }
 
+// serve PATH FILE
+//
+// The npm registry has FILE at PATH, too: a package elsewhere, the page of an index, what GitHub's API says of a
+// release.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 2, "serve PATH FILE")
+	npmOf(ts).File(args[0], []byte(ts.ReadFile(args[1])))
+}
+
 // deprecate NAME@VERSION WORDS
 //
 // Deprecate says something against a version that the npm registry has.

@@ -13,7 +13,8 @@
 //	puppet              an MCP server that shows what a file tells it to, at $PUPPET: see e2e/puppet
 //
 // and the commands of commands.go, registries.go and attack.go. Each has a npm registry of its
-// own, with the packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
+// own, $NPM, which is https://$NPM_ADDR, with the packages in the script's directories npm/NAME@VERSION, and
+// HALLMARK_HOME=$WORK/home.
 package script
 
 import (
@@ -98,8 +99,8 @@ func params(t *testing.T) testscript.Params {
 				return err
 			}
 			env.Vars = append(env.Vars, s.Environ(authority)...)
-			env.Vars = append(env.Vars, "NPM="+s.URL, "PUPPET="+puppet, "HOME="+home,
-				"HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
+			env.Vars = append(env.Vars, "NPM="+s.URL, "NPM_ADDR="+strings.TrimPrefix(s.URL, "https://"), "PUPPET="+puppet,
+				"HOME="+home, "HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
 			return publishAll(s, filepath.Join(env.WorkDir, "npm"))
 		},
 	}
@@ -163,6 +164,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"approve":   approve,
 	"registry":  startRegistry,
 	"terminate": terminate,
+	"serve":     serve,
 	"republish": republish,
 	"deprecate": deprecate,
 	"unpublish": unpublish,
