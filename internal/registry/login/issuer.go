@@ -72,12 +72,12 @@ func (i *Issuer) Verify(token string, now time.Time) (auth.Grant, error) {
 	}
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
-		return auth.Grant{}, fmt.Errorf("%w: not one that this registry issues", auth.ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: not one that this registry issues, log in again", auth.ErrToken)
 	}
 	var registered jwt.Claims
 	var own claims
 	if err := parsed.Claims(i.public, &registered, &own); err != nil {
-		return auth.Grant{}, fmt.Errorf("%w: not signed by this registry", auth.ErrToken)
+		return auth.Grant{}, fmt.Errorf("%w: not signed by this registry, log in again", auth.ErrToken)
 	}
 	switch {
 	case registered.Issuer != issuerName:

@@ -117,6 +117,16 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+	// Of a registry whose key is another one now, and of none: the error leads to a login, as that of an expired one does.
+	other, _, err := newIssuer(t, 'l').Issue(g, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lost := range []string{"x", other} {
+		if _, err := issuer.Verify(lost, epoch); err == nil || !strings.HasSuffix(err.Error(), ", log in again") {
+			t.Errorf("%.20s: %v", lost, err)
+		}
+	}
 	for _, n := range []int{0, 31, 33, 64} {
 		if _, err := NewIssuer(make([]byte, n)); err == nil {
 			t.Errorf("a key of %d bytes", n)
