@@ -2,7 +2,9 @@ package policy
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -175,11 +177,22 @@ func tellOwnership(_ Flow, e evidence.Evidence) string {
 	return ""
 }
 
+// tellRehash names the command that hashes the files of the document with the claim, whose name is the first thing in Where.
+func tellRehash(_ Flow, e evidence.Evidence) string {
+	file, _, _ := strings.Cut(e.Where, ", ")
+	if !plainFile().MatchString(file) {
+		file = "server.json"
+	}
+	return "the file changed after hashing, or was hashed elsewhere; run 'hallmark hash-gen " + file + "' and compare"
+}
+
+// plainFile matches the path or URL of a document that needs no quotes on a command line.
+var plainFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/:@%+~-]+\.json$`) })
+
 // What to do next about claims of publishers and registries.
 var (
 	publisherHint = first(
-		on(evidence.Mismatch, "the file changed after hashing, or was hashed elsewhere; "+
-			"run 'hallmark hash-gen server.json' and compare"),
+		when(func(e evidence.Evidence) bool { return e.Outcome == evidence.Mismatch }, tellRehash),
 		on(evidence.Absent, "run 'hallmark hash-gen --write server.json' to add file_hashes"))
 	ownershipHint = when(func(e evidence.Evidence) bool { return e.Outcome != evidence.Waived }, first(undecided, tellOwnership,
 		always("the package must name the server that it belongs to (npm: \"mcpName\" in package.json)")))

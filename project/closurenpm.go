@@ -225,6 +225,20 @@ func ParsePackageLock(data []byte) (*Closure, error) {
 	return file.closure()
 }
 
+// ParsePackageLockOf is [ParsePackageLock] for a package that npm was given as a tarball, which has to be root.
+func ParsePackageLockOf(data []byte, root artifact.Ref) (*Closure, error) {
+	file, err := readPackageLock(data)
+	if err != nil {
+		return nil, err
+	}
+	delete(file.Packages["node_modules/"+root.Name()], "resolved")
+	c, err := file.closure()
+	if err == nil && c.Root.Normal() != root.Normal() {
+		err = fmt.Errorf("npm reads %s from it, and not %s", c.Root, root)
+	}
+	return c, err
+}
+
 // readPackageLock reads a package lock as npm wrote it.
 func readPackageLock(data []byte) (file packageLock, err error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {

@@ -169,6 +169,96 @@ func (w *pythonWorld) tree(t *testing.T, name string) (engine, tree string) {
 	return lock.Servers[name].Closure.Engine, tree
 }
 
+// tryProject is a Python project that was never published: a server without dependencies, and its build by the oldest backend.
+var tryProject = map[string]string{
+	"pyproject.toml": `[build-system]
+requires = ["setuptools>=77"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "hallmark-tried-notes"
+version = "1.0.0"
+description = "Notes that were never published"
+readme = "README.md"
+[project.scripts]
+hallmark-tried-notes = "tried_notes:main"
+[tool.setuptools]
+py-modules = ["tried_notes"]
+`,
+	"README.md": "# Notes\n\n<!-- mcp-name: io.github.acme/notes -->\n",
+	"tried_notes.py": `import json, sys
+def main():
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" not in request:
+            continue
+        result = {}
+        if request["method"] == "initialize":
+            result = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "notes", "version": "1"}}
+        if request["method"] == "tools/list":
+            result = {"tools": [{"name": "note", "description": "says " + " ".join(sys.argv[1:]), "inputSchema": {"type": "object"}}]}
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}), flush=True)
+`,
+}
+
+// TestTry tries a Python project before it is published, and then its wheel. It reaches package registries, for what
+// builds it.
+func TestTry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reaches package registries")
+	}
+	world.NeedsPython(t)
+	w := newPythonWorld(t, os.Getenv("PATH"))
+	for name, text := range tryProject {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, out, messages := w.run(t, w.bin, "try", ".", "--", "hello")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, messages)
+	}
+	for _, want := range []string{`(?m)^packed +hallmark_tried_notes-1\.0\.0-py3-none-any\.whl$`,
+		`(?m)^hash +pypi:hallmark-tried-notes==1\.0\.0  sha256:[0-9a-f]{64}$`, `(?m)^written +server\.json  a draft$`,
+		`(?m)^tool:note  sha256:`, `says hello`} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%s is not in\n%s", want, out)
+		}
+	}
+	if strings.Contains(messages, "warning") {
+		t.Error(messages)
+	}
+	var draft struct{ Name, Description string }
+	world.Decode(t, mustRead(t, filepath.Join(w.dir, "server.json")), &draft)
+	if draft.Name != "io.github.acme/notes" || draft.Description != "Notes that were never published" {
+		t.Errorf("the draft has %+v", draft)
+	}
+	build := exec.Command("python3", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", "dist", ".")
+	build.Dir = w.dir
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wheel := "dist/hallmark_tried_notes-1.0.0-py3-none-any.whl"
+	bytes := mustRead(t, filepath.Join(w.dir, wheel))
+	code, out, messages = w.run(t, w.bin, "try", wheel)
+	if code != 0 || !strings.Contains(out, "valid       server.json") || !strings.Contains(messages,
+		"next: 'hallmark hash-gen --write --local "+wheel+"', publish that very file") {
+		t.Errorf("exit code %d\n%s%s", code, out, messages)
+	}
+	if string(mustRead(t, filepath.Join(w.dir, wheel))) != string(bytes) {
+		t.Error("the wheel is another one now")
+	}
+}
+
+func mustRead(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // TestPythonWithoutUV has pip alone install what uv resolved and locked, and both make the same tree. 'make real' has
 // pip resolve, too. It reaches package registries.
 func TestPythonWithoutUV(t *testing.T) {

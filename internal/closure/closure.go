@@ -10,10 +10,7 @@ package closure
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -139,22 +136,4 @@ func (t *Packages) OwnFile() string {
 		return ""
 	}
 	return filepath.Join(t.dir, name)
-}
-
-// MoveFile moves a file, or copies it where it cannot be moved. The caller hashes the result again.
-func MoveFile(from, to string) error {
-	if os.Rename(from, to) == nil {
-		return nil
-	}
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

@@ -45,6 +45,14 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before tim
 		project.ParsePackageLock)
 }
 
+// ResolveNPMFile is [ResolveNPM] of the package ref in a tarball on this machine, which no registry need have: npm is asked
+// what it depends on.
+func ResolveNPMFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string) (*project.Closure, error) {
+	own := map[string]string{ref.Name(): "file:" + filepath.ToSlash(file)}
+	return resolve(ctx, h, ref.String(), map[string]any{"dependencies": own}, time.Time{},
+		func(lock []byte) (*project.Closure, error) { return project.ParsePackageLockOf(lock, ref) })
+}
+
 // ResolvePackages is [ResolveNPM] of several packages at exact versions, by name. The closure has no
 // Root. An optional package that npm cannot have is not in it; the caller finds out why. subject
 // names the packages in errors.
@@ -125,9 +133,9 @@ func ownNPMOptions(dir, cache string) []string {
 
 // registryOptions returns the options by which npm takes dependencies only from registries: not
 // from repositories, for which it would start git and scripts, not from URLs, and not from local
-// files. An older npm that does not know them runs without git, see ownNPM.
+// files but the one that we name ourselves. An older npm that does not know them runs without git, see ownNPM.
 func registryOptions() []string {
-	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
+	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=root", "--allow-directory=none",
 		"--package-lock", "--no-dry-run", "--no-global"}
 }
 
@@ -212,7 +220,7 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 	)
 	report, err := document.ObserveAll(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
 		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
-		if err := MoveFile(d.Path(), filepath.Join(dir, name)); err != nil {
+		if err := d.MoveTo(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 		unread := packagefile.CheckTarball(filepath.Join(dir, name))

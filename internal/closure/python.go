@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,56 @@ import (
 // out nothing.
 func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
 	rt *project.Runtime) (*project.Closure, error) {
+	return resolvePython(ctx, h, name, requirements, before, rt, nil)
+}
+
+// ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, which no index need have.
+func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string, rt *project.Runtime) (*project.Closure, error) {
+	dir, remove, err := tool.WorkDir(h, "wheel-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	sum, err := copyFile(file, filepath.Join(dir, ref.Filename()))
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	c, err := resolvePython(ctx, h, ref.Name(), []string{ref.Name() + "==" + ref.Version()}, time.Time{}, rt, []string{"--find-links", dir})
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range c.Packages {
+		if p.Ref.Normal() != ref.Release() {
+			continue
+		}
+		own, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), ref.Filename()) // as the resolver spells it
+		if err != nil {
+			return nil, err
+		}
+		// An index may have other files of it.
+		c.Packages[i].Wheels, c.Packages[i].Integrity = map[artifact.Ref]digest.Digest{own: sum}, []digest.Digest{sum}
+	}
+	return c, nil
+}
+
+// copyFile copies a file, and returns the sha256 of what it copied.
+func copyFile(from, to string) (digest.Digest, error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	sum, _, err := digest.FromReader(io.TeeReader(in, out))
+	return sum, errors.Join(err, out.Close())
+}
+
+// resolvePython is [ResolvePython] with further options, which uv and pip have alike.
+func resolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
+	rt *project.Runtime, options []string) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "python-")
 	if err != nil {
 		return nil, err
@@ -82,7 +133,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
 				"--only-binary", ":all:", "--generate-hashes",
 				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
-				"--quiet", "-o", out, in}, cutoff)}); err != nil {
+				"--quiet", "-o", out, in}, cutoff, options)}); err != nil {
 			return nil, withPython(err, rt)
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
@@ -103,10 +154,10 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	out := filepath.Join(work, "report.json")
 	if err := runTool(ctx, h, "pip", subject,
-		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
+		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: append([]string{
 			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
 			"--cache-dir", tool.CacheDir(h, "pip", work),
-			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
+			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}, options...)}); err != nil {
 		return nil, withPython(err, rt)
 	}
 	data, err := host.ReadFile(out, project.MaxClosure)
@@ -193,7 +244,7 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	t.read = make([]*packagefile.Wheel, len(all))
 	t.Report, err = document.ObserveAll(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
 		name := filepath.Join(dir, t.Files[all[i].Ref])
-		if err := MoveFile(d.Path(), name); err != nil {
+		if err := d.MoveTo(name); err != nil {
 			return err
 		}
 		wheel, err := packagefile.ReadWheel(name, all[i].Ref)

@@ -32,6 +32,20 @@ func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
 	return doc, nil
 }
 
+// IssuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it.
+// isAsked tells which registries packages are asked of besides the usual ones.
+func IssuesOf(data []byte, isAsked func(kind artifact.Kind, name, base string) bool) (serverjson.Issues, error) {
+	doc, err := serverjson.Parse(data)
+	if err == nil {
+		doc.AtRegistries(isAsked)
+		return doc.ValidateForPublish(), nil
+	}
+	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
+		return invalid.Issues.ForPublish(), nil
+	}
+	return nil, err
+}
+
 // HashFiles fetches every file of the document's packages and hashes it. It ignores the hashes
 // that the document has already. It returns no hashes if the verdict refuses, as it does if a file was not fetched.
 func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {

@@ -17,7 +17,9 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -47,10 +49,9 @@ type draftPackage struct {
 // is left out. git gets only the variables of environ that it needs.
 func Init(ctx context.Context, environ []string, dir string,
 	repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
-	file := filepath.Join(dir, "server.json")
-	if _, err := os.Lstat(file); err == nil {
-		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
-			errors.New("is there already"))
+	file, err := newDocument(dir)
+	if err != nil {
+		return "", err
 	}
 	found, err := readManifests(dir)
 	if err != nil {
@@ -60,9 +61,46 @@ func Init(ctx context.Context, environ []string, dir string,
 		return "", evidence.Errorf(evidence.Validation, "", "run it in the directory of the package that is the server",
 			fmt.Errorf("this directory holds no package, but there are some below it: %s", strings.Join(found.members, ", ")))
 	}
-	doc, err := found.draft(ctx, environ, dir)
+	return file, found.writeDraft(ctx, environ, dir, file, repositoryID)
+}
+
+// InitFile is [Init] for the package ref that was packed into a file: a tarball of npm, or a wheel.
+func InitFile(ctx context.Context, environ []string, dir string, ref artifact.Ref, packed string) (string, error) {
+	file, err := newDocument(dir)
 	if err != nil {
 		return "", err
+	}
+	owner, err := packagefile.ReadOwner(packed, ref, maxManifest)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, packed, "", err)
+	}
+	if !owner.Named {
+		owner.Text = packagefile.FirstServer(owner.Text)
+	}
+	summary, err := packagefile.ReadSummary(packed, ref, maxManifest)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, packed, "", err)
+	}
+	found := &manifests{packages: []manifest{{string(ref.Kind()), packed, ref.Name(), ref.Version(), summary, owner.Text}}}
+	return file, found.writeDraft(ctx, environ, dir, file, nil)
+}
+
+// newDocument returns the path of a server.json in dir, which must not be there yet.
+func newDocument(dir string) (string, error) {
+	file := filepath.Join(dir, "server.json")
+	if _, err := os.Lstat(file); err == nil {
+		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
+			errors.New("is there already"))
+	}
+	return file, nil
+}
+
+// writeDraft writes a server.json from what m and git say: see [Init].
+func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file string,
+	repositoryID func(ctx context.Context, owner, name string) (string, error)) error {
+	doc, err := m.draft(ctx, environ, dir)
+	if err != nil {
+		return err
 	}
 	if owner, name, ok := githubRepository(doc.Repository); ok && repositoryID != nil {
 		if id, err := repositoryID(ctx, owner, name); err == nil {
@@ -74,14 +112,14 @@ func Init(ctx context.Context, environ []string, dir string,
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(doc); err != nil {
-		return "", err
+		return err
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return "", evidence.Errorf(evidence.Operation, file, "", err)
+		return evidence.Errorf(evidence.Operation, file, "", err)
 	}
 	_, err = f.Write(b.Bytes())
-	return file, errors.Join(err, f.Close())
+	return errors.Join(err, f.Close())
 }
 
 // InitNotes returns what the author of the packages in dir has to know: which manifest is of no package, and which line a package

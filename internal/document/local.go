@@ -32,7 +32,7 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 		return nil, evidence.Errorf(evidence.Validation, "--as", "", errors.New("says what one file is, and there are "+
 			evidence.Count(len(files), "file")))
 	}
-	found := map[artifact.Ref]string{}
+	found, taken := map[artifact.Ref]string{}, map[artifact.Ref]string{}
 	for _, file := range files {
 		ref, err := localRef(doc, where, file, as)
 		if err != nil {
@@ -43,10 +43,10 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 			return nil, evidence.Errorf(evidence.Validation, file, "leave out --as, or name the file of that package",
 				fmt.Errorf("says itself that it is %s, and not %s", own, ref))
 		}
-		if other := found[ref.Normal()]; other != "" {
+		if other := taken[ref.Normal()]; other != "" {
 			return nil, evidence.Errorf(evidence.Validation, file, "name one of the two", fmt.Errorf("is %s, as %s is", ref, other))
 		}
-		found[ref.Normal()] = file
+		found[ref], taken[ref.Normal()] = file, file
 	}
 	return found, nil
 }

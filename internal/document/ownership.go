@@ -11,7 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -45,6 +47,23 @@ func ObserveWhole(ctx context.Context, f *fetch.Client, doc *serverjson.Document
 		report = append(report, owner)
 	}
 	return report, nil
+}
+
+// CheckOwner judges whether the package ref of doc says in its own file that it is for the server of doc: a registry refuses it
+// otherwise.
+func CheckOwner(ctx context.Context, h *host.Host, doc *serverjson.Document, ref artifact.Ref) (policy.Verdict, error) {
+	report, err := ObserveAll(ctx, h.Fetch, []*Subject{{Ref: ref, Of: doc}}, nil)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
+		return e.Scheme != evidence.Ownership && e.Scheme != evidence.Form
+	})
+	if len(report) == 0 {
+		report = evidence.Report{evidence.Fact(evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership,
+			Authority: evidence.Manifest, Text: doc.Name, Where: "the package's description, mcp-name"}, "")}
+	}
+	return policy.Judge(policy.Verify, policy.Settings{}, report), nil
 }
 
 // HasOwner reports whether the report has which server package p is for, read from its own files.

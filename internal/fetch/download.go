@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 
@@ -50,6 +51,25 @@ func (d *Download) Path() string { return d.path }
 
 // Open opens the file for reading.
 func (d *Download) Open() (*os.File, error) { return os.Open(d.path) }
+
+// MoveTo puts the file to path, where there is none yet; one of the user's own stays where it is, too. The caller hashes the
+// result again.
+func (d *Download) MoveTo(path string) error {
+	if !d.kept && os.Rename(d.path, path) == nil {
+		return nil
+	}
+	in, err := os.Open(d.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
 
 // Close removes the file. Further calls do nothing.
 func (d *Download) Close() error {

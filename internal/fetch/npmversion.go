@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -47,17 +48,12 @@ func npmURL(base string, segments ...string) (*url.URL, error) {
 // parseNPMVersion reads a version's document. Members are matched by their exact names; one
 // that is not of the expected type counts as missing. The cause belongs to the error.
 func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.Cause, error) {
-	var doc, dist map[string]json.RawMessage
-	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
+	v, doc := readNPMManifest(data)
+	if v == nil {
 		return nil, evidence.Unreachable, errors.New("the answer is not a version's document")
 	}
-	v := &NPMVersion{
-		Name:       decodeText(doc["name"]),
-		Version:    decodeText(doc["version"]),
-		MCPName:    decodeText(doc["mcpName"]),
-		Deprecated: deprecation(doc["deprecated"]),
-		Raw:        data,
-	}
+	var dist map[string]json.RawMessage
+	v.Deprecated, v.Raw = deprecation(doc["deprecated"]), data
 	if v.Name != name || v.Version != version {
 		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", wire.Quoted(v.Name),
 			wire.Quoted(v.Version))
@@ -69,8 +65,34 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 	if v.Tarball == "" {
 		return nil, evidence.NotFound, errors.New("the version's document names no tarball (dist.tarball)")
 	}
-	v.Bin = npmBin(name, doc["bin"])
 	return v, "", nil
+}
+
+// maxNPMManifest bounds the package.json of a tarball on this machine, in bytes.
+const maxNPMManifest = 4 << 20
+
+// ReadNPMTarball returns what the package.json in a tarball on this machine says, as far as no registry has to say it.
+func ReadNPMTarball(name string) (*NPMVersion, error) {
+	data, err := packagefile.ReadNPMManifest(name, maxNPMManifest)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := readNPMManifest(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if v == nil {
+		return nil, errors.New("its package.json is no JSON object")
+	}
+	return v, nil
+}
+
+// readNPMManifest reads what a package.json says, and a version's document with it; nil if data is none.
+func readNPMManifest(data []byte) (*NPMVersion, map[string]json.RawMessage) {
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
+		return nil, nil
+	}
+	v := &NPMVersion{Name: decodeText(doc["name"]), Version: decodeText(doc["version"]), MCPName: decodeText(doc["mcpName"])}
+	v.Bin = npmBin(v.Name, doc["bin"])
+	return v, doc
 }
 
 // npmBin returns "bin" in one form. A single path is the command that is named as the package

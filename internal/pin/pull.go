@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
@@ -152,7 +151,7 @@ func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (stri
 	}
 	l.sizes[want.String()] = d.Observed.Size
 	to := filepath.Join(l.dir, "blobs", "sha256", want.Hex())
-	return to, errors.Join(closure.MoveFile(d.Path(), to), os.Chmod(to, 0o644))
+	return to, errors.Join(d.MoveTo(to), os.Chmod(to, 0o644))
 }
 
 // fetchManifest fetches a manifest or an index by its digest and puts it into the layout.

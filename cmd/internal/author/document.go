@@ -178,8 +178,12 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 			if len(doc.Packages) == 0 {
 				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", a.Name, name)
 			}
+			given := map[artifact.Ref]bool{}
+			for ref := range files {
+				given[ref.Normal()] = true
+			}
 			for _, f := range hashes.Files {
-				if len(files) > 0 && files[f.Ref.Normal()] == "" {
+				if len(files) > 0 && !given[f.Ref.Normal()] {
 					fmt.Fprintf(a.Stderr, "%s: fetched, as no file was given for it: %s\n", a.Name, surface.Escape(f.Key))
 				}
 			}
@@ -238,9 +242,9 @@ func hashLocal(ctx context.Context, a *app.App, h *host.Host, local []string, as
 	return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
 }
 
-// warnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
+// WarnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
 // not what the document calls them.
-func warnOfPackages(w io.Writer, v policy.Verdict, server string) {
+func WarnOfPackages(w io.Writer, v policy.Verdict, server string) {
 	last := ""
 	for _, f := range v.Warnings() {
 		e := f.Evidence
@@ -340,7 +344,7 @@ nothing is fetched: the file, which you have already, is compared with what the 
 				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", a.Name, name)
 			}
 			err = app.WriteReport(a.Stdout, verdict)
-			warnOfPackages(a.Stdout, verdict, doc.Name)
+			WarnOfPackages(a.Stdout, verdict, doc.Name)
 			return errors.Join(err, verdict.Err())
 		}),
 	}
@@ -371,7 +375,7 @@ func ValidateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			issues, err := issuesOf(data, func(kind artifact.Kind, name, base string) bool {
+			issues, err := document.IssuesOf(data, func(kind artifact.Kind, name, base string) bool {
 				h, err := a.Host(".") // whose configuration says where packages are asked for; nothing is sent
 				return err == nil && h.Fetch.AsksAt(kind, name, base)
 			})
@@ -435,20 +439,6 @@ func refusePlugin(names []string) error {
 	return evidence.Errorf(evidence.Validation, names[0],
 		"run '"+host.QuoteArguments([]string{"hallmark", "plugin", "validate", filepath.ToSlash(dir)})+"'",
 		fmt.Errorf("is %s, and no server.json", what))
-}
-
-// issuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it.
-// isAsked tells which registries packages are asked of besides the usual ones.
-func issuesOf(data []byte, isAsked func(kind artifact.Kind, name, base string) bool) (serverjson.Issues, error) {
-	doc, err := serverjson.Parse(data)
-	if err == nil {
-		doc.AtRegistries(isAsked)
-		return doc.ValidateForPublish(), nil
-	}
-	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
-		return invalid.Issues.ForPublish(), nil
-	}
-	return nil, err
 }
 
 // PublishCommand returns the command publish. capture starts the server in an archive; if it is nil
@@ -536,7 +526,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err // a registry that refuses says for which server each package is
 			}
-			warnOfPackages(a.Stderr, p.Verdict, doc.Name)
+			WarnOfPackages(a.Stderr, p.Verdict, doc.Name)
 			if err := app.WriteNotes(a.Stderr, p.Verdict); err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ for its number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
-			issues, err := issuesOf(data, func(artifact.Kind, string, string) bool { return false })
+			issues, err := document.IssuesOf(data, func(artifact.Kind, string, string) bool { return false })
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,7 @@ every start.`,
 	add("own", protectCommand(a), statusCommand(a), undoCommand(a), doctorCommand(a), scanCommand(a), storeCommand(a),
 		editor.Command("hashfile"))
 	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a),
-		author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
+		tryCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
 		author.PublishCommand(a, launch.CaptureArchive), author.DeprecateCommand(a), author.YankCommand(a),
 		author.RestoreCommand(a))
 	add("user", pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),

@@ -30,7 +30,7 @@ func Identify(name string, limit int64) (artifact.Ref, error) {
 		}
 		return artifact.NewCargo(manifest.Package.Name, manifest.Package.Version)
 	}
-	data, err := readTarFile(name, "package.json", limit)
+	data, err := ReadNPMManifest(name, limit)
 	if err != nil {
 		return artifact.Ref{}, err
 	}
@@ -71,8 +71,29 @@ func identifyZip(name string, limit int64) (artifact.Ref, error) {
 	return identifyPython(name, data)
 }
 
-// identifyPython reads the head of METADATA or PKG-INFO.
+// identifyPython reads METADATA or PKG-INFO.
 func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
+	head := pythonHead(metadata)
+	return artifact.NewPyPI(head["Name"], head["Version"], filepath.Base(name))
+}
+
+// ReadSummary returns how the package ref, a tarball of npm or an archive of Python, describes itself in a sentence; "" if it does
+// not. The text is the publisher's. It fails as [ReadOwner] does.
+func ReadSummary(name string, ref artifact.Ref, limit int64) (string, error) {
+	if ref.Kind() != artifact.NPM {
+		owner, err := ReadOwner(name, ref, limit)
+		return pythonHead([]byte(owner.Text))["Summary"], err
+	}
+	data, err := ReadNPMManifest(name, limit)
+	if err != nil {
+		return "", err
+	}
+	members, err := textsOf(data)
+	return members["description"], err
+}
+
+// pythonHead returns the members of METADATA or PKG-INFO before the description, the first of each name.
+func pythonHead(metadata []byte) map[string]string {
 	head := map[string]string{}
 	for line := range strings.Lines(string(metadata)) {
 		if strings.TrimSpace(line) == "" {
@@ -83,5 +104,5 @@ func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
 			head[key] = strings.TrimSpace(value)
 		}
 	}
-	return artifact.NewPyPI(head["Name"], head["Version"], filepath.Base(name))
+	return head
 }

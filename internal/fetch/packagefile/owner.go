@@ -44,8 +44,13 @@ func ReadOwner(name string, ref artifact.Ref, limit int64) (Owner, error) {
 	return Owner{}, fmt.Errorf("it is read of no %s", ref.Kind())
 }
 
+// ReadNPMManifest returns the package.json of an npm tarball, of at most limit bytes.
+func ReadNPMManifest(name string, limit int64) ([]byte, error) {
+	return readTarFile(name, "package.json", limit)
+}
+
 func readNPMOwner(name string, limit int64) (Owner, error) {
-	data, err := readTarFile(name, "package.json", limit)
+	data, err := ReadNPMManifest(name, limit)
 	if err != nil {
 		return Owner{}, err
 	}
