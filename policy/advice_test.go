@@ -212,6 +212,14 @@ func TestCases(t *testing.T) {
 			with(file, because(evidence.Unreachable)), "operation", unreached},
 		"a claim that is no digest": {Launch, Settings{},
 			with(file, because(evidence.Malformed)), "validation", malformed},
+		"a file that is not there": {Generate, Settings{},
+			with(of(evidence.File, evidence.Registry, evidence.Unverifiable), because(evidence.NotFound)), "operation",
+			"is this version published, and is its file still there?"},
+		"a file that is not there, of which its registry says more": {Generate, Settings{},
+			with(of(evidence.File, evidence.Registry, evidence.Unverifiable), func(e *evidence.Evidence) {
+				e.Cause, e.Fix = evidence.NotFound, "a new one takes some minutes to appear"
+			}), "operation",
+			"a new one takes some minutes to appear"},
 		"a file that is too large": {Launch, Settings{}, with(file, because(evidence.TooLarge)), "operation", ""},
 		"a surface that was not read": {Check, Settings{},
 			with(of(evidence.Surface, evidence.Lock, evidence.Unverifiable), because(evidence.Unreachable)), "drift",

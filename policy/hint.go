@@ -54,3 +54,7 @@ var undecided = first(
 		on(evidence.Unverifiable, "nothing was decided; try again when the server can be reached")),
 	when(func(e evidence.Evidence) bool { return e.Cause == evidence.Malformed },
 		on(evidence.Unverifiable, "a digest is written sha256:<64 hex digits>")))
+
+// missing is the hint for evidence of what was not found, if nothing else is said of it.
+var missing = when(func(e evidence.Evidence) bool { return e.Cause == evidence.NotFound },
+	on(evidence.Unverifiable, "is this version published, and is its file still there?"))

@@ -156,7 +156,7 @@ func (r rule) advise(flow Flow, f Finding) string {
 	case Plugin, Validate:
 		return first(r.plugin)(flow, e)
 	}
-	text := first(r.hint, undecided)(flow, e)
+	text := first(r.hint, undecided, missing)(flow, e)
 	if text == "" && f.Class == evidence.Drift {
 		text = "run 'hallmark review' for this server"
 	}

@@ -95,3 +95,17 @@ func TestClaims(t *testing.T) {
 		t.Error("a claim compares with anything")
 	}
 }
+
+// One file has one name in the evidence: that of its hash, also where the document names it by its URL.
+func TestClaimsOfOneFile(t *testing.T) {
+	const key = "github:acme/notes/v1/notes.mcpb"
+	d, err := Parse([]byte(doc("packages", `[`+mcpbPackage+`]`, "file_hashes", `{"`+key+`": "sha256:`+hexA+`"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims, cannot := d.Claims("server.json")
+	if len(claims) != 2 || len(cannot) > 0 || claims[0].Subject != key || claims[1].Subject != key ||
+		claims[1].Where != "server.json, fileSha256" {
+		t.Errorf("%+v, %v", claims, cannot)
+	}
+}

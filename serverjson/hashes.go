@@ -2,6 +2,7 @@ package serverjson
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -141,6 +142,9 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			continue
 		}
 		c.Subject = ref.String()
+		if i := slices.IndexFunc(d.FileHashes, func(h FileHash) bool { return h.Ref.Normal() == ref.Normal() }); i >= 0 {
+			c.Subject = d.FileHashes[i].Key // one file has one name, as in "github:" for a URL
+		}
 		want, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
 		if err != nil {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))

@@ -352,18 +352,19 @@ func systemRoots(t *testing.T, file string) *x509.CertPool {
 // serveRegistry runs a registry in this process until the test ends, and returns its URL.
 func serveRegistry(t *testing.T, config fetch.Config, allow ...string) string {
 	t.Helper()
-	config.Dir = t.TempDir()
+	return serveWith(t, operate.ServeOptions{Fetch: config, AllowHosts: allow})
+}
+
+// serveWith does the same with options that say more.
+func serveWith(t *testing.T, o operate.ServeOptions) string {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	listening, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() {
-		done <- operate.Serve(ctx, operate.ServeOptions{
-			Addr: "127.0.0.1:0", Data: t.TempDir(), AllowAnonymous: true, AllowHosts: allow,
-			Validation: registry.Enforce,
-			Fetch:      config, Login: operate.LoginMethods{Offered: []auth.Method{auth.None}}, Version: "test",
-			Logger:    slog.New(slog.DiscardHandler),
-			Listening: func(a net.Addr) { listening <- a },
-		})
-	}()
+	o.Addr, o.Data, o.Fetch.Dir = "127.0.0.1:0", t.TempDir(), t.TempDir()
+	o.AllowAnonymous, o.Validation, o.Version = true, registry.Enforce, "test"
+	o.Login = operate.LoginMethods{Offered: []auth.Method{auth.None}}
+	o.Logger, o.Listening = slog.New(slog.DiscardHandler), func(a net.Addr) { listening <- a }
+	go func() { done <- operate.Serve(ctx, o) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,6 +117,22 @@ func TestHashAndVerify(t *testing.T) {
 	cancel()
 	if _, err := Verify(ctx, h, doc, file, policy.Settings{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// A file that is not fetched has the name that its hash would have.
+func TestUnhashedFileName(t *testing.T) {
+	h := &host.Host{Fetch: fetch.New(fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1},
+		Proxy: func(*url.URL) (*url.URL, error) { return nil, errors.New("no network") }})}
+	doc, err := ParseUnhashed("server.json", []byte(text(`{"registryType":"mcpb","identifier":"`+model.RegistryURLGitHub+
+		`/o/notes/releases/download/v1/notes.mcpb","transport":{"type":"stdio"}}`, "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hashes, err := HashFiles(t.Context(), h, doc, "server.json")
+	if err != nil || hashes.Verdict.Allowed() ||
+		!strings.HasPrefix(hashes.Verdict.Err().Error(), "github:o/notes/v1/notes.mcpb: sha256 cannot be verified: unreachable\n") {
+		t.Errorf("%+v, %v", hashes, err)
 	}
 }
 

@@ -76,6 +76,11 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if err != nil {
 		return nil, err
 	}
+	for i, e := range report { // a file has one name: that of its hash
+		if ref, err := artifact.Parse(e.Subject); err == nil {
+			report[i].Subject = KeyOf(ref, all)
+		}
+	}
 	// The publisher claims nothing yet, so a missing claim is not a finding here.
 	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
 		return e.Authority == evidence.Publisher && e.Outcome == evidence.Absent
