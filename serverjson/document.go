@@ -73,8 +73,9 @@ type Document struct {
 	Meta        json.RawMessage
 	Raw         []byte // what was parsed
 
-	underscored bool   // by the oldest schema: member names as_this
-	location    string // url of package_location beside a type that needs none
+	underscored bool     // by the oldest schema: member names as_this
+	beyond      []string // the paths of members that the official schema does not have
+	location    string   // url of package_location beside a type that needs none
 }
 
 // Package is one way to get the server's code.

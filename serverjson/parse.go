@@ -58,6 +58,11 @@ func Parse(data []byte) (*Document, error) {
 	schema, _ := tree["$schema"].(string)
 	date := schemaDate(schema)
 	w := &walker{underscored: date == olderSchemas[0]}
+	for _, member := range []string{"status", locationPointer[1:], "file_hashes"} {
+		if _, ok := tree[member]; ok {
+			w.beyond = append(w.beyond, "/"+member)
+		}
+	}
 	if date == olderSchemas[0] || date == olderSchemas[1] {
 		delete(tree, "status") // now the registry's, not the publisher's
 	}
@@ -74,7 +79,7 @@ func Parse(data []byte) (*Document, error) {
 			d.Meta = members["_meta"]
 		}
 	}
-	d.underscored = w.underscored
+	d.underscored, d.beyond = w.underscored, w.beyond
 	w.readHashes(d, tree)
 	d.expandLocation(d.FileHashes, false)
 	if len(w.issues) > 0 {

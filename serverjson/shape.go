@@ -122,7 +122,8 @@ func mergeShapes(a, b map[string]*shape) map[string]*shape {
 // the rest can still be read.
 type walker struct {
 	issues      Issues
-	underscored bool // member names are written as_this
+	underscored bool     // member names are written as_this
+	beyond      []string // the paths of members that fit, and that the official schema does not have
 }
 
 func (w *walker) add(path, reference, format string, args ...any) {
@@ -206,6 +207,7 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 			continue
 		}
 		if strings.HasPrefix(written, "x-") {
+			w.beyond = append(w.beyond, at)
 			delete(v, written)
 			continue
 		}

@@ -33,18 +33,12 @@ func (v *validation) checkPackage(d *Document, p Package) {
 		v.add(SeverityInfo, p.Pointer+"/runtimeHint", "runtime-hint-missing",
 			"runtimeArguments without runtimeHint: clients have to guess the runtime")
 	}
-	known := map[string]bool{}
+	known := variablesBeside(p)
 	for i, e := range p.EnvironmentVariables {
-		known[e.Name] = true
 		at := fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i)
 		v.warnOfExample(at, e.Name)
 		if !variableName().MatchString(e.Name) {
 			v.fail(at, "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
-		}
-	}
-	for _, args := range [][]model.Argument{p.RuntimeArguments, p.PackageArguments} {
-		for _, a := range args {
-			known[a.Name], known[a.ValueHint] = true, true
 		}
 	}
 	for name := range p.Transport.Variables {
@@ -61,6 +55,20 @@ func (v *validation) checkPackage(d *Document, p Package) {
 		v.checkTransportURL(at, t, known, false)
 	}
 	v.checkHeaders(at, p.Transport)
+}
+
+// variablesBeside are the names that the URL of a package may hold, but for those that its transport declares itself.
+func variablesBeside(p Package) map[string]bool {
+	known := map[string]bool{}
+	for _, e := range p.EnvironmentVariables {
+		known[e.Name] = true
+	}
+	for _, args := range [][]model.Argument{p.RuntimeArguments, p.PackageArguments} {
+		for _, a := range args {
+			known[a.Name], known[a.ValueHint] = true, true
+		}
+	}
+	return known
 }
 
 // checkRemotes checks the endpoints that run elsewhere.

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
+	flow "github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
@@ -147,12 +149,49 @@ func differ(t *testing.T, found map[difference]string, kind, text string, ours, 
 	if len(reasons) == 0 {
 		t.Errorf("%s: %s refuses without a reason: %s", kind, side, text)
 	}
+	if side == "official" {
+		said := saidOfOfficial(t, text)
+		for _, why := range reasons {
+			// Of an unexpected property the official place may be that of another member.
+			if object, _, _ := cutLast(why.where); !said[why.where] && !said[object+".*"] && (why.rule != "unexpected property" || len(said) == 0) {
+				t.Errorf("%s: validate does not say that the official registry refuses this: %s\n%.2000s", kind, why, text)
+			}
+		}
+	}
 	for _, why := range reasons {
 		d := difference{RefusedBy: side, Rule: why.rule, Where: why.where}
 		if _, ok := found[d]; !ok {
 			found[d] = kind + ": " + text
 		}
 	}
+}
+
+// saidOfOfficial returns the places at which validate says what the official registry would refuse.
+func saidOfOfficial(t *testing.T, text string) map[string]bool {
+	t.Helper()
+	issues, err := flow.IssuesOf([]byte(text), func(artifact.Kind, string, string) bool { return false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]bool{}
+	for _, i := range issues {
+		if strings.Contains(i.Message, "the official registry") {
+			said[place(i.Path)] = true
+			if object, _, ok := cutLast(place(i.Path)); ok {
+				said[object+".*"] = true // a member may be right for one beside it
+			}
+		}
+	}
+	return said
+}
+
+// cutLast cuts the last member off a place.
+func cutLast(where string) (object, member string, ok bool) {
+	i := strings.LastIndexByte(where, '.')
+	if i < 0 {
+		return "", where, false
+	}
+	return where[:i], where[i+1:], true
 }
 
 // compare holds what was found against what is listed.

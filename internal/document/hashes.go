@@ -32,13 +32,14 @@ func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
 	return doc, nil
 }
 
-// IssuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it.
+// IssuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it, and
+// then what the official registry alone refuses.
 // isAsked tells which registries packages are asked of besides the usual ones.
 func IssuesOf(data []byte, isAsked func(kind artifact.Kind, name, base string) bool) (serverjson.Issues, error) {
 	doc, err := serverjson.Parse(data)
 	if err == nil {
 		doc.AtRegistries(isAsked)
-		return doc.ValidateForPublish(), nil
+		return append(doc.ValidateForPublish(), doc.OfficialIssues()...), nil
 	}
 	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
 		return invalid.Issues.ForPublish(), nil

@@ -171,7 +171,7 @@ func (t *Trial) readDocument(ctx context.Context, h *host.Host, dir string) erro
 		return evidence.Errorf(evidence.Validation, name, "", err)
 	} else {
 		doc.AtRegistries(h.Fetch.AsksAt)
-		t.Server, t.Issues = doc.Name, doc.ValidateForPublish()
+		t.Server, t.Issues = doc.Name, append(doc.ValidateForPublish(), doc.OfficialIssues()...)
 	}
 	n := len(t.Issues.Errors())
 	if n > 0 && !t.Written {

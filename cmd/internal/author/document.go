@@ -100,7 +100,9 @@ func HashGenCommand(a *app.App) *cobra.Command {
 		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
 Nothing is published. A hash tells which bytes a file has, not who made it: it shows
-integrity, not authenticity.
+integrity, not authenticity. Files are named by packages, or by the older package_location:
+{"type": "npm", "package_name": "@acme/notes@1.0.0"}; pypi with notes==1.0.0; github with
+OWNER/REPO/TAG/FILE; url with a url.
 
 With --write the hashes are put into the file, in all places where it has some, and the rest
 of it stays byte for byte. Hashes of an older version are replaced, and named. The fileSha256 of
@@ -366,7 +368,10 @@ func ValidateCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [server.json | URL | -]",
 		Short: "Check the form and meaning of a server.json, offline",
-		Args:  app.Args(cobra.MaximumNArgs(1)),
+		Long: `Check what publish and registries check of a server.json before they fetch anything, and say all that is
+wrong at once. Warnings name what is valid and may surprise, and what the official registry refuses by its schema.
+Nothing is sent or fetched.`,
+		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if err := refusePlugin(names); err != nil {
 				return err

@@ -23,7 +23,8 @@ func InitCommand(a *app.App) *cobra.Command {
 		Use:   "init",
 		Short: "Begin a server.json for the project in this directory",
 		Long: `Write server.json with what package.json, pyproject.toml, Cargo.toml, a .csproj, the manifest.json
-of an MCPB bundle, a Dockerfile and git say. What they do not say is left empty, and named. Each
+of an MCPB bundle, a Dockerfile and git say. It writes packages; a file of a GitHub release or at a URL
+is one of type mcpb, or the older package_location: see 'hash-gen --help'. What they do not say is left empty, and named. Each
 package has to name the server: the line that it lacks is printed. A repository at GitHub is asked
 for its number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
