@@ -93,15 +93,15 @@ check:
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
 # detector does not look into SQLite, which is C translated to Go and takes eight times as
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
-RACED = cmd/internal/app internal/advisory internal/closure internal/descend internal/document internal/fetch \
-	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/git internal/guard \
-	internal/guard/executable internal/guard/notes internal/guard/pipe internal/guard/process \
-	internal/hashfile/engine internal/hashfile/place internal/hashfile/stdio internal/host \
-	internal/jscache internal/jsscan internal/kind internal/monitor internal/obtain internal/operate \
-	internal/plugins internal/program internal/registry/api internal/registry/dbtest internal/registry/dnstest \
-	internal/registry/log internal/registry/login internal/registry/logtest internal/registry/pages \
-	internal/registry/postgres internal/registry/registrytest internal/registry/servertest internal/store \
-	internal/trail internal/witness internal/workspace plugin project tree
+RACED = cmd/internal/app internal/advisory internal/closure internal/descend internal/document \
+	internal/fetch internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/git \
+	internal/guard internal/guard/notes internal/guard/process internal/hashfile/engine internal/hashfile/place \
+	internal/hashfile/stdio internal/host internal/jscache internal/jsscan internal/kind internal/monitor \
+	internal/obtain internal/operate internal/plugins internal/program internal/registry/api \
+	internal/registry/dbtest internal/registry/dnstest internal/registry/log internal/registry/login \
+	internal/registry/logtest internal/registry/pages internal/registry/postgres internal/registry/registrytest \
+	internal/registry/servertest internal/store internal/trail internal/witness internal/workspace plugin \
+	project tree
 
 race: prerequisites
 	@sh e2e/prerequisites.sh race

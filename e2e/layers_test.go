@@ -331,7 +331,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "internal/foreign", "os/exec", ""},
 		{m + "internal/guard/process", "os/exec", ""},
 		{m + "internal/guard", "os/exec", "processes are started by"},
-		{m + "internal/guard/pipe", m + "internal/guard", "not on a lower floor"},
+		{m + "internal/guard/process", m + "internal/guard", "not on a lower floor"},
 		{m + "internal/fetch", m + "internal/foreign", ""},
 		{m + "internal/fetch/userconfig", m + "internal/consent", ""},
 		{m + "internal/git", m + "internal/consent", ""},

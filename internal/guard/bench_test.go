@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -28,7 +27,7 @@ func BenchmarkRelay(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("%dB/pump", size), func(b *testing.B) {
 			through(b, payload, func(in io.Reader, out io.Writer, p *process.Process) {
-				source, sink := pipe.NewSource(in, false), pipe.NewSink(out, false)
+				source, sink := process.NewSource(in, false), process.NewSink(out, false)
 				done := make(chan bool, 2)
 				pump := func(r io.Reader, write func([]byte) error) {
 					buf := make([]byte, 64<<10)
@@ -66,7 +65,7 @@ func through(b *testing.B, payload string, run func(io.Reader, io.Writer, *proce
 		run(inR, outW, p)
 		close(done)
 	}()
-	toRelay, fromRelay := pipe.NewSink(inW, true), pipe.NewSource(outR, true)
+	toRelay, fromRelay := process.NewSink(inW, true), process.NewSource(outR, true)
 	calls(b, toRelay.WriteAll, fromRelay)
 	toRelay.Close()
 	<-done

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -66,7 +65,7 @@ func TestLongIDs(t *testing.T) {
 
 // TestTooManyTasks: a task that is not remembered gives no result.
 func TestTooManyTasks(t *testing.T) {
-	r := newRelay(t.Context(), pipe.NewSink(io.Discard, false), &process.Process{}, Options{})
+	r := newRelay(t.Context(), process.NewSink(io.Discard, false), &process.Process{}, Options{})
 	s := session{relay: r}
 	made := func(id, tool string) error {
 		line := []byte(`{"result":{"task":{"taskId":"` + id + `"}}}`)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -80,7 +79,7 @@ func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClie
 	var client bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r := newRelay(ctx, pipe.NewSink(&client, false), &process.Process{Stdin: pipe.NewSink(server, false)},
+	r := newRelay(ctx, process.NewSink(&client, false), &process.Process{Stdin: process.NewSink(server, false)},
 		Options{Server: "srv", Approved: approved, OnDrift: Withhold, Stderr: io.Discard, rest: time.Hour})
 	r.budget = budget
 	server.to = &session{relay: r}

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -114,7 +113,7 @@ func TestIntroduced(t *testing.T) {
 	for _, x := range all {
 		try := func(message string) string {
 			out := &buffer{}
-			relay := newRelay(t.Context(), pipe.NewSink(out, false), &process.Process{},
+			relay := newRelay(t.Context(), process.NewSink(out, false), &process.Process{},
 				Options{Server: "srv", Approved: approved, ListTimeout: 1})
 			relay.closed, relay.offers = true, listing.AllOffers // no listing of its own
 			s := session{relay: relay}

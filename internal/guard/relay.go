@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -30,8 +29,8 @@ import (
 func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *process.Process, o Options) (exitCode int,
 	err error) {
 	inner, cancel := context.WithCancel(context.Background())
-	r := newRelay(inner, pipe.NewSink(clientOut, false), p, o)
-	in := pipe.NewSource(clientIn, false)
+	r := newRelay(inner, process.NewSink(clientOut, false), p, o)
+	in := process.NewSource(clientIn, false)
 
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, process.PassedOn...)
@@ -51,7 +50,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 	})
 	spent := make(chan struct{}) // closed when the server has had its time to answer
 	inputClosed := sync.OnceFunc(func() { time.AfterFunc(r.o.answers, func() { close(spent) }) })
-	stopWatching := pipe.Watch(clientIn, clientOut, inputClosed, r.leave)
+	stopWatching := process.Watch(clientIn, clientOut, inputClosed, r.leave)
 	defer stopWatching()
 	clientDone, serverDone, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r.running.Go(r.writeReplies)
@@ -127,7 +126,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 }
 
 // newRelay is a session with p, which has not begun. It ends with ctx.
-func newRelay(ctx context.Context, client *pipe.Sink, p *process.Process, o Options) *relay {
+func newRelay(ctx context.Context, client *process.Sink, p *process.Process, o Options) *relay {
 	if o.lineLimit == 0 {
 		o.lineLimit = jsonrpc.LineLimit
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -16,7 +15,7 @@ import (
 func BenchmarkRoute(b *testing.B) {
 	for _, size := range []int{64, 4096} {
 		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
-			r := newRelay(context.Background(), pipe.NewSink(io.Discard, false), &process.Process{},
+			r := newRelay(context.Background(), process.NewSink(io.Discard, false), &process.Process{},
 				Options{Approved: approve(b, "tool", addTool)})
 			r.listed = true
 			client, server := session{relay: r}, session{relay: r}

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -24,8 +23,8 @@ import (
 type relay struct {
 	o      Options
 	p      *process.Process
-	client *pipe.Sink
-	server *pipe.Sink
+	client *process.Sink
+	server *process.Sink
 	notes  *notes.Notes
 	nonce  string
 	gone   chan struct{}   // closed when the client reads nothing any more

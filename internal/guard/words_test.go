@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -97,8 +96,8 @@ func TestWordsEverywhere(t *testing.T) {
 	}
 	try := func(k int, drift, line string) {
 		notes, out := &buffer{}, &buffer{}
-		relay := newRelay(t.Context(), pipe.NewSink(out, false),
-			&process.Process{Stdin: pipe.NewSink(&buffer{}, false)},
+		relay := newRelay(t.Context(), process.NewSink(out, false),
+			&process.Process{Stdin: process.NewSink(&buffer{}, false)},
 			Options{
 				Server: "srv", Stderr: notes, OnDrift: drift, ListTimeout: 1, ServerRequests: RequestsDeny,
 				Approved: approve(t, "tool", items[0], "prompt", items[1], "resource", items[2], "template", items[3]),

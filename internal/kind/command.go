@@ -7,7 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -22,7 +22,7 @@ type command struct{ common }
 func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	launch := d.Server.Launch()
 	r.Entry.Source, r.Entry.Arguments, r.Entry.Variables = project.KindCommand, launch.Arguments, launch.Variables
-	line := commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}, executable.Open}
+	line := commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}, process.Open}
 	r.Program, err = line.open(ctx, true)
 	if err == nil {
 		r.Entry.Ref, r.Entry.Artifacts = r.Program.OwnKey, r.Program.Artifacts
@@ -32,10 +32,10 @@ func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err erro
 
 // Open hashes the same files again, and reports which files of the lock are not among them.
 func (c command) Open(ctx context.Context, l Locked) (Opened, error) {
-	return c.open(ctx, l, executable.Open)
+	return c.open(ctx, l, process.Open)
 }
 
-func (command) open(ctx context.Context, l Locked, open executable.Opener) (o Opened, err error) {
+func (command) open(ctx context.Context, l Locked, open process.Opener) (o Opened, err error) {
 	o.Program, err = commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, open}.open(ctx, true)
 	if err == nil {
 		o.Report = append(evidence.Report{}, o.Program.Report...)
@@ -46,7 +46,7 @@ func (command) open(ctx context.Context, l Locked, open executable.Opener) (o Op
 
 // OpenRuntime looks at the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look}.open(ctx, false)
+	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look}.open(ctx, false)
 }
 
 // Check looks at what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not
@@ -57,7 +57,7 @@ func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 		path = l.Workspace.Host.Getenv("PATH")
 	}
 	l.Approval = project.Approval{Path: path, Runtime: l.Approval.Runtime}
-	o, err := c.open(ctx, l, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
+	o, err := c.open(ctx, l, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 	if o.Program != nil {
 		defer o.Program.Close()
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -289,7 +289,7 @@ func makeReadsWorld(t *testing.T, c readsCase) *readsWorld {
 // open opens the server, compared with locked unless that is nil.
 func (s *readsWorld) open(locked *project.ServerLock) (*program.Program, error) {
 	approval := project.Approval{Path: s.path, Runtime: s.runtime}
-	return commandLine{s.w, s.server, locked, approval, executable.Open}.open(s.t.Context(), true)
+	return commandLine{s.w, s.server, locked, approval, process.Open}.open(s.t.Context(), true)
 }
 
 func newReadsWorld(t *testing.T, c readsCase) *readsWorld {

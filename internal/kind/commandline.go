@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -27,13 +27,13 @@ type commandLine struct {
 	declared  project.Server
 	locked    *project.ServerLock // nil if it is not locked, or is being locked
 	approval  project.Approval    // the path that is searched, and the runtime that was approved
-	opener    executable.Opener   // of the program, and of the interpreter that its #! line names
+	opener    process.Opener      // of the program, and of the interpreter that its #! line names
 }
 
 // OpenNamed opens what a declared command line names, without the code that its script loads by itself, since no lock
 // says what that was. Of approval it uses the path that is searched, and the runtime that was approved, which may be nil.
 func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval,
-	open executable.Opener) (*program.Program, error) {
+	open process.Opener) (*program.Program, error) {
 	return commandLine{w, s, nil, approval, open}.open(ctx, false)
 }
 
@@ -227,7 +227,7 @@ func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher
 
 // openInterpreter opens the interpreter that a #! line names.
 func openInterpreter(p *program.Program, w *workspace.Workspace, name string, approved *project.Runtime,
-	open executable.Opener) error {
+	open process.Opener) error {
 	found, err := w.FindCommand(name, p.Path)
 	if err != nil {
 		return err
@@ -246,7 +246,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 
 // newScript returns the script that an interpreter reads: an image with a #! line, which names the
 // interpreter and has words besides.
-func newScript(exe, interp *executable.Image, named string, words []string) *program.Script {
+func newScript(exe, interp *process.Image, named string, words []string) *program.Script {
 	s := &program.Script{File: exe.Path(), Language: launcher.InterpreterName(named), Words: words, First: true}
 	for _, path := range interp.Chain { // a link may have any name
 		s.Language = cmp.Or(s.Language, launcher.InterpreterName(path))

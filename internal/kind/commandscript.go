@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -214,7 +214,7 @@ func ignoreBytecode(p *program.Program) error {
 // findEnvironment returns the environment of python in the project, or around the script, whose interpreter is started,
 // "" if there is none.
 func findEnvironment(w *workspace.Workspace, p *program.Program) string {
-	for _, image := range []*executable.Image{p.Executable, p.Interpreter} {
+	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
 		if image == nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -44,7 +44,7 @@ type ecosystem struct {
 	// openRuntime opens the interpreter, or finds the compiler: the approved one, or the one in the
 	// path.
 	openRuntime func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
-		open executable.Opener) (*program.Program, error)
+		open process.Opener) (*program.Program, error)
 	// others yields the runtimes that may take the place of the first in path, for a package that
 	// needs another version. It is nil if the ecosystem's packages run with any version.
 	others func(ctx context.Context, w *workspace.Workspace, path, requires string) iter.Seq[*project.Runtime]

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -79,7 +79,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
-	r.Program, err = openImage(d.Workspace, d.Server, entry.Digest, project.Approval{Path: d.Path}, executable.Open)
+	r.Program, err = openImage(d.Workspace, d.Server, entry.Digest, project.Approval{Path: d.Path}, process.Open)
 	if err != nil {
 		return r, err
 	}
@@ -110,7 +110,7 @@ func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
 		return o, err
 	}
 	o.Report = append(o.Report, engineEvidence(l.Entry))
-	if o.Program, err = openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval, executable.Open); err == nil {
+	if o.Program, err = openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval, process.Open); err == nil {
 		o.Report = append(o.Report, o.Program.Report...)
 	}
 	return o, err
@@ -118,7 +118,7 @@ func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
 
 // OpenRuntime looks at the engine.
 func (image) OpenRuntime(_ context.Context, l Locked) (*program.Program, error) {
-	return openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
+	return openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 }
 
 // Check compares the engine with the one that was approved, and the tag, if there is one, with where it led.
@@ -275,7 +275,7 @@ func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.E
 // openImage opens the container engine, which runs the image by its digest. It takes the search
 // path and the approved engine from approval; nil permits any engine.
 func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
-	approval project.Approval, open executable.Opener) (p *program.Program, err error) {
+	approval project.Approval, open process.Opener) (p *program.Program, err error) {
 	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
 	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
@@ -316,7 +316,7 @@ func checkEngine(l Locked) evidence.Report {
 	if approval.Runtime == nil {
 		return report
 	}
-	p, err := openImage(l.Workspace, l.Server, l.Entry.Digest, approval, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
+	p, err := openImage(l.Workspace, l.Server, l.Entry.Digest, approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 	if err != nil {
 		return append(report, evidence.CannotVerify(evidence.Claim{
 			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,

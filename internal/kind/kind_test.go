@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -244,7 +244,7 @@ func TestOpenImage(t *testing.T) {
 		class evidence.Class
 	}{"no engine": {t.TempDir(), evidence.Operation}, "a script": {bin, evidence.Refused}} {
 		s := project.Server{Name: "n", Command: "docker", Arguments: []string{"run", "oci.example.com/a:1"}}
-		p, err := openImage(w, s, sum, project.Approval{Path: c.path}, executable.Open)
+		p, err := openImage(w, s, sum, project.Approval{Path: c.path}, process.Open)
 		if evidence.ClassOf(err) != c.class {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -41,7 +41,7 @@ var npm = ecosystem{
 		return entry, t.NPM.MCPName, true, err
 	},
 	openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
-		open executable.Opener) (*program.Program, error) {
+		open process.Opener) (*program.Program, error) {
 		return program.OpenInterpreter(ctx, w, server, approval, tool.FindNode, open)
 	},
 	start: func(p *program.Program, w *workspace.Workspace, slot, _ *store.Slot, entry project.ServerLock) error {

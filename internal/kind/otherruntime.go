@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -24,7 +24,7 @@ import (
 // another version of Python, the first of the others is taken that the resolver succeeds with; if
 // none does, the error is about the first. What fails for another reason ends the search.
 func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, server, path string, of request,
-	open executable.Opener) (*program.Program, *project.Closure, error) {
+	open process.Opener) (*program.Program, *project.Closure, error) {
 	p, err := k.openRuntime(ctx, w, server, project.Approval{Path: path}, open)
 	if err != nil {
 		return p, nil, err
@@ -78,7 +78,7 @@ func chosenPython(t launcher.Target) (version string) {
 // openVersion returns first, the python that was opened already, if it has a version, or else opens
 // the first of the others that has it.
 func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, server, path, version string,
-	first *program.Program, open executable.Opener) (*program.Program, error) {
+	first *program.Program, open process.Opener) (*program.Program, error) {
 	have := tool.PythonVersion(first.Runtime.Version)
 	if have == version {
 		return first, nil
@@ -96,7 +96,7 @@ func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, serv
 
 // openFound opens an interpreter that was found already.
 func openFound(ctx context.Context, w *workspace.Workspace, server, path string, rt *project.Runtime,
-	open executable.Opener) (*program.Program, error) {
+	open process.Opener) (*program.Program, error) {
 	return program.OpenInterpreter(ctx, w, server, project.Approval{Path: path},
 		func(context.Context, *workspace.Workspace, string) (*project.Runtime, error) { return rt, nil }, open)
 }
@@ -104,7 +104,7 @@ func openFound(ctx context.Context, w *workspace.Workspace, server, path string,
 // openLocked opens the approved runtime of a locked server. If none was approved it prefers a python
 // of a version that the locked package was installed with before, here or where it was pinned: the
 // first in the path, else one of the others. If there is none it is the first in the path.
-func (k ecosystem) openLocked(ctx context.Context, l Locked, open executable.Opener) (*program.Program, error) {
+func (k ecosystem) openLocked(ctx context.Context, l Locked, open process.Opener) (*program.Program, error) {
 	p, err := k.openRuntime(ctx, l.Workspace, l.Server.Name, l.Approval, open)
 	if err != nil || k.others == nil || l.Approval.Runtime != nil || l.Entry.Closure == nil {
 		return p, err

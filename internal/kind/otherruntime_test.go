@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -35,7 +35,7 @@ func pythons(t *testing.T, have []string, fits string, fails error) (ecosystem, 
 	w := workspace.Empty(&host.Host{Dir: dir}, filepath.Join(dir, "project"))
 	return ecosystem{
 		openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, a project.Approval,
-			open executable.Opener) (*program.Program, error) {
+			open process.Opener) (*program.Program, error) {
 			return openFound(ctx, w, server, a.Path, all[0], open)
 		},
 		others: func(context.Context, *workspace.Workspace, string, string) iter.Seq[*project.Runtime] {
@@ -64,7 +64,7 @@ func TestOtherRuntime(t *testing.T) {
 		{"cp314", need, "needs Python >=3.12; python3 is 3.11"}, {"cp312", offline, "no network"},
 	} {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, c.fits, c.fails)
-		p, resolved, err := k.openAndResolve(t.Context(), w, "s", "", request{}, executable.Open)
+		p, resolved, err := k.openAndResolve(t.Context(), w, "s", "", request{}, process.Open)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -86,7 +86,7 @@ func TestChosenPython(t *testing.T) {
 		{"3.9", "cp3", "its command line chooses Python 3.9, which is not on this machine; python3 is 3.11"},
 	} {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, c.fits, need)
-		p, _, err := k.openAndResolve(t.Context(), w, "s", "", request{python: c.python}, executable.Open)
+		p, _, err := k.openAndResolve(t.Context(), w, "s", "", request{python: c.python}, process.Open)
 		got := p.Runtime.Version
 		if err != nil {
 			got = err.Error()
@@ -108,7 +108,7 @@ func TestOtherRuntimeOfLocked(t *testing.T) {
 		k, w := pythons(t, []string{"cp311-x", "cp313-x", "cp312-x"}, "", nil)
 		p, err := k.openLocked(t.Context(), Locked{Workspace: w, Server: project.Server{Name: "s"},
 			Entry: project.ServerLock{Closure: &project.ClosureLock{Trees: map[string]digest.Digest{trees: {}}}},
-		}, executable.Open)
+		}, process.Open)
 		if err != nil {
 			t.Fatal(err)
 		}

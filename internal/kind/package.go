@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -91,7 +91,7 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	of.before = d.Workspace.Cutoff()
 	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
 	var dependencies *project.Closure
-	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, name, d.Path, of, executable.Open)
+	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, name, d.Path, of, process.Open)
 	resolved()
 	if err != nil {
 		return r, explainCutoff(err, of.before)

@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -108,7 +108,7 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 // OpenRuntime looks at the interpreter that the server names.
 func (packed) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
 	return program.OpenSourceRuntime(ctx, l.Workspace, l.Server.Name, l.Entry.Runtime, l.Approval,
-		host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
+		host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 }
 
 // Check audits the contents of the server in the store, and its interpreter.

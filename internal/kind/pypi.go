@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -50,7 +50,7 @@ func resolvePython(ctx context.Context, h *host.Host, of request, rt *project.Ru
 
 // openPython opens the approved python, or the one in the path.
 func openPython(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
-	open executable.Opener) (*program.Program, error) {
+	open process.Opener) (*program.Program, error) {
 	return program.OpenInterpreter(ctx, w, server, approval, tool.FindPython, open)
 }
 
@@ -72,7 +72,7 @@ func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (s
 	python := ecosystem{openRuntime: openPython, others: tool.OtherPythons, resolve: resolvePython}
 	prog, resolved, err := python.openAndResolve(ctx, q.Workspace, q.Server.Name, q.Workspace.Host.Getenv("PATH"),
 		request{name: t.Packages[0].Name, requirements: with, before: q.Workspace.Cutoff(), python: chosenPython(t)},
-		host.KeptOf[executable.Seen](q.Workspace.Host.Kept).Look)
+		host.KeptOf[process.Seen](q.Workspace.Host.Kept).Look)
 	if prog != nil {
 		defer prog.Close()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -49,7 +49,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 			return err
 		})
 	}
-	o.Program, err = k.openLocked(ctx, l, executable.Open)
+	o.Program, err = k.openLocked(ctx, l, process.Open)
 	audited := parallel.Wait()
 	if err == nil && l.Approval.Runtime == nil {
 		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
@@ -189,7 +189,7 @@ func checkTree(ctx context.Context, st *store.Store, server, platform string, lo
 
 // OpenRuntime looks at the interpreter, or finds the compiler.
 func (k ecosystem) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return k.openLocked(ctx, l, host.KeptOf[executable.Seen](l.Workspace.Host.Kept).Look)
+	return k.openLocked(ctx, l, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 }
 
 // Check audits every tree of this kind of machine in the store, and the approved runtime.

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -83,7 +83,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	if locked {
 		l.Entry = &entry
 	}
-	withClient, stopWatching := pipe.UntilBroken(ctx, o.Stdout)
+	withClient, stopWatching := process.UntilBroken(ctx, o.Stdout)
 	defer stopWatching()
 	prog, adm, err := l.Prepare(withClient)
 	judged = l.verdict

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -241,7 +241,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path}, host.KeptOf[executable.Seen](w.Host.Kept).Look)
+	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path}, host.KeptOf[process.Seen](w.Host.Kept).Look)
 	if prog != nil {
 		defer prog.Close()
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -37,7 +37,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 	l.report = append(l.report, l.launchLineEvidence(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	l.report = append(l.report, l.innerEvidence()...)
-	if prog, err = openNamed(ctx, l.Workspace, l.Declared, approval, executable.Open); err != nil {
+	if prog, err = openNamed(ctx, l.Workspace, l.Declared, approval, process.Open); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.Report...)
@@ -62,7 +62,7 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 // openNamed is [kind.OpenNamed], whose refusal comes behind a verify block that the bytes contradict: a launcher
 // that must not be started may have been exchanged too, which is worse.
 func openNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval,
-	open executable.Opener) (*program.Program, error) {
+	open process.Opener) (*program.Program, error) {
 	prog, err := kind.OpenNamed(ctx, w, s, approval, open)
 	if evidence.ClassOf(err) == evidence.Refused {
 		v := policy.Judge(policy.Bare, policy.Settings{}, program.VerifyEvidence(w, s, approval.Path, "", nil))

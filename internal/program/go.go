@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -64,7 +64,7 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 // OpenToolchain opens the Go toolchain that builds a server's program on this machine. It does not
 // compare it with the approved one yet: if the program is in the store nothing is built.
 func OpenToolchain(ctx context.Context, w *workspace.Workspace,
-	name string, approval project.Approval, _ executable.Opener) (*Program, error) {
+	name string, approval project.Approval, _ process.Opener) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path, Runtime: approval.Runtime}
 	if approval.Runtime != nil {
 		return p, nil
@@ -80,7 +80,7 @@ func OpenToolchain(ctx context.Context, w *workspace.Workspace,
 func (p *Program) UseBuiltProgram(slot *store.Slot, e project.ServerLock) error {
 	var err error
 	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
-	if p.Executable, err = executable.Open(file); err != nil {
+	if p.Executable, err = process.Open(file); err != nil {
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	// The tree has one file. The file that runs must be the one that the audit read.

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -27,7 +26,7 @@ type FindRuntime func(ctx context.Context, w *workspace.Workspace, path string) 
 // OpenInterpreter opens the interpreter that starts a server: the approved one, or the one that
 // find finds. It also takes the search path from approval.
 func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, approval project.Approval,
-	find FindRuntime, open executable.Opener) (*Program, error) {
+	find FindRuntime, open process.Opener) (*Program, error) {
 	p := &Program{Server: name, Path: approval.Path}
 	rt := approval.Runtime
 	if rt == nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -42,7 +41,7 @@ func RuntimeEvidence(w *workspace.Workspace, name string, approval project.Appro
 		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
 		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
 	}
-	image, err := host.KeptOf[executable.Seen](w.Host.Kept).Look(approved.Path)
+	image, err := host.KeptOf[process.Seen](w.Host.Kept).Look(approved.Path)
 	if err != nil {
 		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}
@@ -55,11 +54,11 @@ func RuntimeEvidence(w *workspace.Workspace, name string, approval project.Appro
 // command line. Its images stay open until [Program.Close].
 type Program struct {
 	Server           string
-	Executable       *executable.Image
-	Interpreter      *executable.Image // of a script
-	Script           *Script           // what an interpreter reads, if one is started
-	Args             []string          // argv
-	Path             string            // PATH that it was found through and gets
+	Executable       *process.Image
+	Interpreter      *process.Image // of a script
+	Script           *Script        // what an interpreter reads, if one is started
+	Args             []string       // argv
+	Path             string         // PATH that it was found through and gets
 	Variables        []string
 	Values           map[string]string // variables that its declaration gives values
 	RuntimeVariables []string          // variables that its runtime gets from us, "NAME=VALUE"
@@ -74,7 +73,7 @@ type Program struct {
 
 // Close closes the images of p.
 func (p *Program) Close() {
-	for _, m := range []*executable.Image{p.Executable, p.Interpreter} {
+	for _, m := range []*process.Image{p.Executable, p.Interpreter} {
 		if m != nil {
 			m.Close()
 		}
@@ -104,7 +103,7 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 
 // UseRuntime makes m the interpreter of this machine and compares it with the approved one; nil
 // means that none was approved.
-func (p *Program) UseRuntime(m *executable.Image, version string, approved *project.Runtime) {
+func (p *Program) UseRuntime(m *process.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
 	c := evidence.Claim{
 		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,

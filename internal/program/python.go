@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -26,7 +25,7 @@ const hashSeed = "PYTHONHASHSEED"
 // wherever it is started. A declaration that names the variable keeps what it says.
 func (p *Program) fixHashSeed(env []string) []string {
 	python := false
-	for _, image := range []*executable.Image{p.Executable, p.Interpreter} {
+	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
 		python = python || image != nil && tool.IsPython(image.Path())
 	}
 	if _, valued := p.Values[hashSeed]; !python || valued || slices.Contains(p.Variables, hashSeed) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/world"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // TestHashSeed: a program that python runs gets one hash seed, unless its declaration names the
@@ -27,7 +27,7 @@ func TestHashSeed(t *testing.T) {
 		{file: "python3", variables: []string{name}, want: "7"},
 		{file: "python3", values: map[string]string{name: "random"}, want: "random"},
 	} {
-		p := &Program{Executable: &executable.Image{Chain: []string{"/opt/" + c.file}},
+		p := &Program{Executable: &process.Image{Chain: []string{"/opt/" + c.file}},
 			Variables: c.variables, Values: c.values}
 		env, err := p.buildEnvironment(getenv, environ)
 		if err != nil {

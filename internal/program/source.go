@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -31,12 +30,12 @@ type Packed struct {
 func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval project.Approval) (*Program, error) {
 	entry, slot := s.Entry, s.Slot
 	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
-	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval, executable.Open)
+	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, approval, process.Open)
 	if err != nil {
 		return p, err
 	}
 	if r := runtimes[entry.Runtime]; r.commands == nil {
-		if p.Executable, err = executable.Open(file); err != nil {
+		if p.Executable, err = process.Open(file); err != nil {
 			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 		}
 		if _, _, script := p.Executable.Interpreter(); script {
@@ -69,7 +68,7 @@ func OpenSource(ctx context.Context, w *workspace.Workspace, s Packed, approval 
 // takes the search path and the approved runtime from approval. If no runtime was approved it finds
 // one in the path.
 func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime string,
-	approval project.Approval, open executable.Opener) (*Program, error) {
+	approval project.Approval, open process.Opener) (*Program, error) {
 	r, ok := runtimes[runtime]
 	switch {
 	case !ok:

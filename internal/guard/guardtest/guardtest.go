@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -25,7 +24,7 @@ func Main(m *testing.M) {
 }
 
 // Admit judges images as a launch does and returns what process.Exec wants.
-func Admit(t testing.TB, images ...*executable.Image) (policy.Admitted, []process.Subject) {
+func Admit(t testing.TB, images ...*process.Image) (policy.Admitted, []process.Subject) {
 	t.Helper()
 	var (
 		report   evidence.Report
@@ -46,9 +45,9 @@ func Admit(t testing.TB, images ...*executable.Image) (policy.Admitted, []proces
 }
 
 // Open is the image at path, until the test ends.
-func Open(t testing.TB, path string) *executable.Image {
+func Open(t testing.TB, path string) *process.Image {
 	t.Helper()
-	m, err := executable.Open(path)
+	m, err := process.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

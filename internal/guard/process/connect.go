@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -42,7 +41,7 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 		return nil, fmt.Errorf("make a pipe from the bridge: %w", err)
 	}
 	b := &bridge{
-		remote: r, in: pipe.NewSource(inR, true), out: pipe.NewSink(outW, true),
+		remote: r, in: NewSource(inR, true), out: NewSink(outW, true),
 		notes: notes.New(r.Stderr, nil, r.Name), unanswered: map[string]*post{},
 		client: &http.Client{
 			Transport: &http.Transport{
@@ -63,7 +62,7 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 	b.ctx, b.kill = context.WithCancel(context.Background())
 	b.calls, b.cancelCalls = context.WithCancel(b.ctx)
 	b.listening, b.stopListening = context.WithCancel(b.calls)
-	b.process = &Process{name: r.Name, remote: b, Stdin: pipe.NewSink(inW, true), Stdout: pipe.NewSource(outR, true),
+	b.process = &Process{name: r.Name, remote: b, Stdin: NewSink(inW, true), Stdout: NewSource(outR, true),
 		exited: make(chan struct{})}
 	go b.run()
 	return b.process, nil

@@ -8,20 +8,19 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Command is a process to start from verified bytes.
 type Command struct {
-	Name        string            // the server's name, for messages
-	Exe         *executable.Image // verified executable or script
-	Interpreter *executable.Image // what runs Exe if that is a script, see Image.Interpreter; else nil
-	Args        []string          // argv including argv[0]
-	Env         []string          // complete environment
-	Dir         string            // working directory; "" is the guard's own
-	Stderr      *os.File          // the child's standard error; nil is the guard's own
+	Name        string   // the server's name, for messages
+	Exe         *Image   // verified executable or script
+	Interpreter *Image   // what runs Exe if that is a script, see Image.Interpreter; else nil
+	Args        []string // argv including argv[0]
+	Env         []string // complete environment
+	Dir         string   // working directory; "" is the guard's own
+	Stderr      *os.File // the child's standard error; nil is the guard's own
 }
 
 // ErrNotScript is wrapped when an interpreter is given for a file that has no "#!" line, and ErrScript when
@@ -31,7 +30,7 @@ var (
 	ErrScript    = errors.New("is a script, but no interpreter is given")
 )
 
-// ErrLookedAt is wrapped when an image is of [executable.Seen.Look]: the bytes at its path may be others by now.
+// ErrLookedAt is wrapped when an image is of [Seen.Look]: the bytes at its path may be others by now.
 var ErrLookedAt = errors.New("was only looked at, and is not open")
 
 // Exec starts c. Each subject must be permitted by adm for [policy.Execute] under its digest, and every
@@ -53,7 +52,7 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 			return nil, err
 		}
 	}
-	images := []*executable.Image{c.Exe}
+	images := []*Image{c.Exe}
 	_, _, script := c.Exe.Interpreter()
 	switch {
 	case script && c.Interpreter == nil:
@@ -87,7 +86,7 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 }
 
 // isOneOf reports whether one of the subjects has the digest of image.
-func isOneOf(image *executable.Image, subjects []Subject) bool {
+func isOneOf(image *Image, subjects []Subject) bool {
 	for _, s := range subjects {
 		e := evidence.Compare(
 			evidence.Claim{Subject: s.Name, Scheme: evidence.File, Want: []digest.Digest{s.Digest}},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -21,7 +20,7 @@ import (
 func TestMain(m *testing.M) { guardtest.Main(m) }
 
 // output runs c and returns all that it writes.
-func output(t *testing.T, c process.Command, images ...*executable.Image) (string, int) {
+func output(t *testing.T, c process.Command, images ...*process.Image) (string, int) {
 	t.Helper()
 	adm, subjects := guardtest.Admit(t, images...)
 	p, err := process.Exec(t.Context(), adm, subjects, c)
@@ -195,7 +194,7 @@ func TestSymlinkSwap(t *testing.T) {
 	}
 	os.Symlink("loop", filepath.Join(dir, "loop"))
 	for _, bad := range []string{filepath.Join(dir, "loop"), dir, filepath.Join(dir, "none")} {
-		if _, err := executable.Open(bad); err == nil {
+		if _, err := process.Open(bad); err == nil {
 			t.Errorf("%s was opened", bad)
 		}
 	}
@@ -203,14 +202,14 @@ func TestSymlinkSwap(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := executable.Open(plain); err == nil || !strings.Contains(err.Error(), "not executable") {
+	if _, err := process.Open(plain); err == nil || !strings.Contains(err.Error(), "not executable") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestLookedAt: what was only looked at does not start, admitted or not.
 func TestLookedAt(t *testing.T) {
-	m, err := new(executable.Seen).Look("/bin/echo")
+	m, err := new(process.Seen).Look("/bin/echo")
 	if err != nil {
 		t.Fatal(err)
 	}

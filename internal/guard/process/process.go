@@ -3,7 +3,7 @@
 //
 // # Processes
 //
-// [Exec] runs an open file of package executable. A script runs as its interpreter, an image too, with
+// [Exec] runs an open file of package process. A script runs as its interpreter, an image too, with
 // the script's descriptor as its argument, except for interpreters that open scripts by name.
 //
 // A server has a session of its own, without a controlling terminal. It gets the signals that the
@@ -23,6 +23,24 @@
 // answer (256), and the wait for a notification to be taken (30 s). A call may take any time. What
 // cannot be had from the server is answered with an error; a server that has forgotten the session ends
 // it, with exit code 1.
+//
+// # Pipe
+//
+// It reads and writes the byte streams between a client, the guard and a server, so that a
+// read or write that waits can be ended from another goroutine, and notices when a peer leaves.
+//
+// A [Source] that was stopped still delivers what was on its way. On Linux every file can be
+// stopped; elsewhere only those that belong to the guard.
+//
+// # Executable
+//
+// It opens a file once, hashes what it opened, and keeps that for execution.
+//
+// On Linux a static ELF file up to 64 MiB is copied into a sealed memory file while it is hashed, so
+// that not even a writer of the same file can change what runs; any other file is executed through
+// its descriptor, so that another file under the same name cannot take its place. For the JavaScript
+// runtimes that promise is NOT made, see [Image.ByName]. On other systems a file is hashed again
+// before it is started by its name.
 package process
 
 import (
@@ -33,13 +51,12 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 )
 
 // Process is a started server, or a connection to a remote one.
 type Process struct {
-	Stdin  *pipe.Sink   // what the server reads
-	Stdout *pipe.Source // what the server writes
+	Stdin  *Sink   // what the server reads
+	Stdout *Source // what the server writes
 
 	name    string
 	process *os.Process

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 )
 
 // Remote is a server that is reached by streamable HTTP.
@@ -42,8 +41,8 @@ type bridge struct {
 	remote  Remote
 	process *Process
 	client  *http.Client
-	in      *pipe.Source
-	out     *pipe.Sink
+	in      *Source
+	out     *Sink
 	notes   *notes.Notes
 
 	ctx           context.Context // of everything

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/internal/descend"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 )
 
 // start runs c as the first process of a family, from its open file.
@@ -43,7 +42,7 @@ func start(c Command) (*Process, error) {
 	process, family, err := descend.StartFile(run.File(), argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
 	childIn.Close()
 	childOut.Close()
-	stdin, stdout := pipe.NewSink(os.NewFile(uintptr(in[1]), "stdin"), true), pipe.NewSource(os.NewFile(uintptr(out[0]),
+	stdin, stdout := NewSink(os.NewFile(uintptr(in[1]), "stdin"), true), NewSource(os.NewFile(uintptr(out[0]),
 		"stdout"), true)
 	if err != nil {
 		stdin.Close()

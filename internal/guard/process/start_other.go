@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/descend"
-	"github.com/hallmark-mcp/hallmark/internal/guard/pipe"
 )
 
 // start hashes what c runs once more, and runs it by its name as the first process of a family.
@@ -40,7 +39,7 @@ func start(c Command) (*Process, error) {
 	})
 	childIn.Close()
 	childOut.Close()
-	stdin, stdout := pipe.NewSink(in, true), pipe.NewSource(out, true)
+	stdin, stdout := NewSink(in, true), NewSource(out, true)
 	if err != nil {
 		stdin.Close()
 		stdout.Close()

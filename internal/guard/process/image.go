@@ -1,11 +1,4 @@
-// Package executable opens a file once, hashes what it opened, and keeps that for execution.
-//
-// On Linux a static ELF file up to 64 MiB is copied into a sealed memory file while it is hashed, so
-// that not even a writer of the same file can change what runs; any other file is executed through
-// its descriptor, so that another file under the same name cannot take its place. For the JavaScript
-// runtimes that promise is NOT made, see [Image.ByName]. On other systems a file is hashed again
-// before it is started by its name.
-package executable
+package process
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package pipe
+package process
 
 import (
 	"errors"

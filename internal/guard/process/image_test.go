@@ -1,4 +1,4 @@
-package executable_test
+package process_test
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // TestAlgorithms: further digests come from the same bytes, and sha256 always.
@@ -22,7 +22,7 @@ func TestAlgorithms(t *testing.T) {
 		algs := []digest.Algorithm{digest.SHA1, digest.SHA256, digest.SHA512}
 		h := digest.NewHasher(algs...)
 		h.Write(b)
-		m, err := executable.Open(path, algs...)
+		m, err := process.Open(path, algs...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAlgorithms(t *testing.T) {
 		}
 	}
 	var unknown *digest.UnknownAlgorithmError
-	if _, err := executable.Open("/bin/echo", "md5"); !errors.As(err, &unknown) {
+	if _, err := process.Open("/bin/echo", "md5"); !errors.As(err, &unknown) {
 		t.Errorf("md5: %v", err)
 	}
 }
@@ -56,11 +56,11 @@ func TestByName(t *testing.T) {
 		"/usr/bin/node": true, "/opt/node-22.1": true, "/usr/bin/nodejs": true, "/x/deno": true, "/x/bun": true,
 		"/usr/bin/python3": false, "/bin/sh": false, "/x/nodemon": false, "/x/node/bin/ruby": false,
 	} {
-		if got := (&executable.Image{}).ByName(&executable.Image{Chain: []string{path}}); got != want {
+		if got := (&process.Image{}).ByName(&process.Image{Chain: []string{path}}); got != want {
 			t.Errorf("%s: %v", path, got)
 		}
 	}
-	if !(&executable.Image{}).ByName(&executable.Image{Chain: []string{"/home/u/shims/node", "/opt/shim"}}) {
+	if !(&process.Image{}).ByName(&process.Image{Chain: []string{"/home/u/shims/node", "/opt/shim"}}) {
 		t.Error("a shim called node")
 	}
 }

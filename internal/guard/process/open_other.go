@@ -1,6 +1,6 @@
 //go:build !linux
 
-package executable
+package process
 
 import (
 	"errors"

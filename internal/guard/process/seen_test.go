@@ -1,4 +1,4 @@
-package executable_test
+package process_test
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/executable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
 // TestLook: a file that is looked at is read once, by whichever link; for one that is started it is read anew.
@@ -24,10 +24,10 @@ func TestLook(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	var seen, none *executable.Seen = new(executable.Seen), nil
+	var seen, none *process.Seen = new(process.Seen), nil
 	for _, c := range []struct {
 		what  string
-		open  executable.Opener
+		open  process.Opener
 		path  string
 		algs  []digest.Algorithm
 		reads int64
@@ -35,8 +35,8 @@ func TestLook(t *testing.T) {
 		{"the first", seen.Look, path, nil, 1}, {"again", seen.Look, path, nil, 0}, {"a link", seen.Look, link, nil, 0},
 		{"another algorithm", seen.Look, path, []digest.Algorithm{digest.SHA512}, 1},
 		{"that again", seen.Look, path, []digest.Algorithm{digest.SHA512}, 0},
-		{"to start it", executable.Open, path, nil, 1}, {"without memory", none.Look, path, nil, 1},
-		{"of another command", new(executable.Seen).Look, path, nil, 1},
+		{"to start it", process.Open, path, nil, 1}, {"without memory", none.Look, path, nil, 1},
+		{"of another command", new(process.Seen).Look, path, nil, 1},
 	} {
 		before := guardtest.BytesRead(t)
 		m, err := c.open(c.path, c.algs...)
@@ -57,7 +57,7 @@ func TestLook(t *testing.T) {
 // though another file has its name.
 func TestLookChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
-	var seen executable.Seen
+	var seen process.Seen
 	stamp := time.Now().Add(-time.Hour)
 	write := func(name, text string) {
 		t.Helper()

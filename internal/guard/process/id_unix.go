@@ -1,6 +1,6 @@
 //go:build unix
 
-package executable
+package process
 
 import (
 	"os"
