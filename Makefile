@@ -95,13 +95,13 @@ check:
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
 RACED = cmd/internal/app internal/advisory internal/closure internal/descend internal/document \
 	internal/fetch internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/git \
-	internal/guard internal/guard/notes internal/guard/process internal/hashfile/engine internal/hashfile/place \
-	internal/hashfile/stdio internal/host internal/jscache internal/jsscan internal/kind internal/monitor \
-	internal/obtain internal/operate internal/plugins internal/program internal/registry/api \
-	internal/registry/dbtest internal/registry/dnstest internal/registry/log internal/registry/login \
-	internal/registry/logtest internal/registry/pages internal/registry/postgres internal/registry/registrytest \
-	internal/registry/servertest internal/store internal/trail internal/witness internal/workspace plugin \
-	project tree
+	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
+	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan \
+	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \
+	internal/registry/api internal/registry/dbtest internal/registry/dnstest internal/registry/log \
+	internal/registry/login internal/registry/logtest internal/registry/pages internal/registry/postgres \
+	internal/registry/registrytest internal/registry/servertest internal/store internal/trail internal/witness \
+	internal/workspace plugin project tree
 
 race: prerequisites
 	@sh e2e/prerequisites.sh race

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -50,8 +48,8 @@ func (s *session) readCall(line []byte, m *jsonrpc.Message, method string) (call
 	c, err := s.parseCall(line, m, method)
 	switch {
 	case err != nil:
-	case c.kind == surface.KindTool && len(c.name) > memory.MaxName:
-		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", memory.MaxName)}
+	case c.kind == surface.KindTool && len(c.name) > jsonrpc.MaxName:
+		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", jsonrpc.MaxName)}
 	case len(c.taskID) > jsonrpc.MaxID:
 		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.taskId is longer than %d bytes", jsonrpc.MaxID)}
 	}
@@ -195,7 +193,7 @@ func (s *session) parseMeta(line []byte, at jsonrpc.Span) ([]byte, error) {
 // refuseGuarded says why a guarded request is not forwarded, or returns nil. r.mu is held.
 func (r *relay) refuseGuarded(c *call, method string) error {
 	if !r.listed {
-		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + notes.ShowText(method)}
+		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + jsonrpc.ShowText(method)}
 	}
 	if r.o.OnDrift == Warn {
 		return nil
@@ -210,7 +208,7 @@ func (r *relay) refuseGuarded(c *call, method string) error {
 	if why == "" {
 		return nil
 	}
-	return &refused{notes.CodeWithheld, fmt.Sprintf("%s; run '%s'", why, r.reviewCommand())}
+	return &refused{jsonrpc.CodeWithheld, fmt.Sprintf("%s; run '%s'", why, r.reviewCommand())}
 }
 
 // refuseCall says why what c names must not be used, or "". r.mu is held.

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -49,7 +48,7 @@ func TestPoison(t *testing.T) {
 			c := relayTo(t, p, Options{Approved: approve(t, "tool", tool, "tool", mulTool)})
 			c.shake()
 			c.send(callTool("1", "add"), callTool("2", "mul"))
-			c.wantError("1", notes.CodeWithheld, "tool add: ")
+			c.wantError("1", jsonrpc.CodeWithheld, "tool add: ")
 			c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 			c.send(listTools)
 			c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[` + mulTool + `]}}`)
@@ -77,7 +76,7 @@ func TestSecondStart(t *testing.T) {
 		if start == 0 {
 			c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 		} else {
-			c.wantError("1", notes.CodeWithheld, drift.Changed)
+			c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
 		}
 	}
 }
@@ -126,7 +125,7 @@ func TestAbsent(t *testing.T) {
 	c := relayTo(t, p, Options{Approved: approved})
 	c.shake()
 	c.send(callTool("1", "mul"))
-	c.wantError("1", notes.CodeWithheld, drift.NotShown)
+	c.wantError("1", jsonrpc.CodeWithheld, drift.NotShown)
 	c.send(callTool("2", "add"))
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	for i, shown := range []bool{true, false} {
@@ -137,7 +136,7 @@ func TestAbsent(t *testing.T) {
 		if shown {
 			c.want(`{"jsonrpc":"2.0","id":4,"result":{"content":[]}}`)
 		} else {
-			c.wantError("4", notes.CodeWithheld, drift.NotShown)
+			c.wantError("4", jsonrpc.CodeWithheld, drift.NotShown)
 		}
 		want := [][]string{{"instructions"}, {"instructions", "tool:add", "tool:mul"}}[i]
 		c.mu.Lock()
@@ -160,8 +159,8 @@ func TestNewNames(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", name), callTool("2", "unlisted"), callTool("3", "add"))
-		c.wantError("1", notes.CodeWithheld, drift.New)
-		c.wantError("2", notes.CodeWithheld, "never approved")
+		c.wantError("1", jsonrpc.CodeWithheld, drift.New)
+		c.wantError("2", jsonrpc.CodeWithheld, "never approved")
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[` + addTool + `]}}`)
@@ -181,7 +180,7 @@ func TestDuplicateNames(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 		c.shake()
 		c.send(callTool("1", "add"), callTool("2", "mul"))
-		c.wantError("1", notes.CodeWithheld, drift.Duplicate)
+		c.wantError("1", jsonrpc.CodeWithheld, drift.Duplicate)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.send(listTools)
 		if got := c.next(); strings.Contains(got, `"add"`) || !strings.Contains(got, mulTool) {
@@ -199,7 +198,7 @@ func TestPages(t *testing.T) {
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 	c.shake()
 	c.send(callTool("1", "mul"), callTool("2", "add"))
-	c.wantError("1", notes.CodeWithheld, drift.Changed)
+	c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,7 +247,7 @@ func TestUnlistable(t *testing.T) {
 				c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 				return
 			}
-			c.wantError("1", notes.CodeWithheld, x.why)
+			c.wantError("1", jsonrpc.CodeWithheld, x.why)
 			if name == "endless cursor" {
 				c.send(listTools)
 				c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[],` +
@@ -275,7 +274,7 @@ func TestMidSession(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","method":"change"}`)
 		c.want(change)
 		c.send(callTool("2", "add")) // waits for the second listing
-		c.wantError("2", notes.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
 		c.send(`{"jsonrpc":"2.0","method":"change"}`) // and back again
 		c.want(change)
 		c.send(callTool("3", "add"))
@@ -290,7 +289,7 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", notes.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
 	})
 	t.Run("shown to the client only", func(t *testing.T) {
 		// The guard's listings, the first and third, show the approved tool.
@@ -303,7 +302,7 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", notes.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
 		if d := c.drift(); len(d) != 1 || d[0].Key != "tool:add" {
 			t.Errorf("reported %v", d)
 		}
@@ -317,7 +316,7 @@ func TestMidSession(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", notes.CodeWithheld, drift.Changed)
+		c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
 		c.quiet()
 		if !strings.Contains(c.notes.String(), "no request waits for") {
 			t.Errorf("notes %q", c.notes)
@@ -413,7 +412,7 @@ func TestHolding(t *testing.T) {
 		t.Errorf("log %s", c.audit)
 	}
 	for line := range strings.Lines(c.audit.String()) {
-		var a notes.AuditLine
+		var a jsonrpc.AuditLine
 		if err := json.Unmarshal([]byte(line), &a); err != nil || a.Server != "srv" || a.Method == "" ||
 			a.Time.IsZero() {
 			t.Errorf("log line %q: %v", line, err)
@@ -498,7 +497,7 @@ func TestOnDrift(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool), OnDrift: Block})
 		c.shake()
 		c.send(callTool("1", "mul"))
-		c.wantError("1", notes.CodeWithheld, "tool:add: changed")
+		c.wantError("1", jsonrpc.CodeWithheld, "tool:add: changed")
 		c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 		c.next()
 	})
@@ -522,7 +521,7 @@ func TestOnDrift(t *testing.T) {
 		c := relayTo(t, p, Options{})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", notes.CodeWithheld, drift.New)
+		c.wantError("1", jsonrpc.CodeWithheld, drift.New)
 	})
 	t.Run("excluded", func(t *testing.T) {
 		p, _ := startPeer(t, base(addTool), nil)
@@ -596,7 +595,7 @@ func TestOtherKinds(t *testing.T) {
 		if x.why == "" {
 			c.want(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
 		} else {
-			c.wantError(id, notes.CodeWithheld, x.why)
+			c.wantError(id, jsonrpc.CodeWithheld, x.why)
 		}
 	}
 	c.send(`{"jsonrpc":"2.0","id":"l","method":"resources/templates/list"}`)
@@ -623,7 +622,7 @@ func TestTasks(t *testing.T) {
 	c.send(listTools)
 	c.next()
 	c.send(`{"jsonrpc":"2.0","id":3,"method":"tasks/result","params":{"taskId":"T1"}}`)
-	c.wantError("3", notes.CodeWithheld, "tool add: changed")
+	c.wantError("3", jsonrpc.CodeWithheld, "tool add: changed")
 }
 
 // TestBatches from both sides, in which some elements are refused or rewritten.
@@ -638,7 +637,7 @@ func TestBatches(t *testing.T) {
 	c.send(callTool("1", "add"))
 	c.next()
 	c.send(`[` + callTool("2", "mul") + `,` + callTool("3", "add") + `,7,{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
-	c.wantError("2", notes.CodeWithheld, drift.Changed)
+	c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
 	c.wantError("null", jsonrpc.CodeRequest, "not a JSON-RPC")
 	c.wantError("3", jsonrpc.CodeRequest, "waiting")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
@@ -678,7 +677,7 @@ func TestStateless(t *testing.T) {
 				name,
 				meta))
 		}
-		c.wantError("1", notes.CodeWithheld, drift.Changed)
+		c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.in.Close()
 		c.wait()

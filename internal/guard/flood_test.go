@@ -10,8 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -22,7 +20,7 @@ func TestHugeNames(t *testing.T) {
 	c := relayTo(t, p, Options{Observed: func(drift.Report) {}})
 	c.shake()
 	c.send(callTool("1", "x"))
-	c.wantError("1", notes.CodeWithheld, "never approved")
+	c.wantError("1", jsonrpc.CodeWithheld, "never approved")
 	before := heap()
 	for range 5 {
 		c.send(listTools)
@@ -56,7 +54,7 @@ func TestLongIDs(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"T"}}}`)
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"` + long + `x"}}`)
 	c.wantError("2", jsonrpc.CodeParams, "taskId")
-	c.send(callTool("3", strings.Repeat("n", memory.MaxName+1)))
+	c.send(callTool("3", strings.Repeat("n", jsonrpc.MaxName+1)))
 	c.wantError("3", jsonrpc.CodeParams, "params.name")
 	if got, _ := os.ReadFile(log); strings.Contains(string(got), long) {
 		t.Error("the server got a long id")
@@ -75,7 +73,7 @@ func TestTooManyTasks(t *testing.T) {
 		}
 		return s.rememberTask(line, &m, &request{tool: tool})
 	}
-	for i := range memory.MaxEntries {
+	for i := range jsonrpc.MaxEntries {
 		if err := made(fmt.Sprint(i), "add"); err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,12 @@ import (
 	"errors"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // fromClient handles one line from the client and returns what the server gets.
 func (s *session) fromClient(line []byte, err error) []byte {
 	if err != nil {
-		s.toClient(notes.ErrorLine(nil, jsonrpc.CodeRequest, "the line is too long"))
+		s.toClient(jsonrpc.OwnErrorLine(nil, jsonrpc.CodeRequest, "the line is too long"))
 		return nil
 	}
 	line = s.restoreCursors(line)
@@ -23,7 +22,7 @@ func (s *session) fromClient(line []byte, err error) []byte {
 				m = jsonrpc.Message{}
 			}
 		}
-		s.toClient(notes.ErrorLine(m.ID.Of(line), jsonrpc.CodeRequest, jsonrpc.ErrReturn.Error()))
+		s.toClient(jsonrpc.OwnErrorLine(m.ID.Of(line), jsonrpc.CodeRequest, jsonrpc.ErrReturn.Error()))
 		return nil
 	case i == len(line):
 		return line
@@ -36,7 +35,7 @@ func (s *session) fromClient(line []byte, err error) []byte {
 	if end, err := s.s.Value(line, i); err == nil && jsonrpc.Ends(line, end) {
 		code, why = jsonrpc.CodeRequest, "not a JSON-RPC message"
 	}
-	s.toClient(notes.ErrorLine(nil, code, why))
+	s.toClient(jsonrpc.OwnErrorLine(nil, code, why))
 	return nil
 }
 
@@ -46,14 +45,14 @@ func (s *session) handleClientMessage(line []byte, i int) []byte {
 	switch {
 	case (err == nil || !errors.Is(err, jsonrpc.ErrSyntax) && !errors.Is(err, jsonrpc.ErrNesting)) &&
 		!jsonrpc.Ends(line, m.Whole.Hi):
-		s.toClient(notes.ErrorLine(nil, jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()))
+		s.toClient(jsonrpc.OwnErrorLine(nil, jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()))
 		return nil
 	case err != nil:
 		code := jsonrpc.CodeRequest
 		if errors.Is(err, jsonrpc.ErrSyntax) {
 			code, m.ID = jsonrpc.CodeParse, jsonrpc.Span{}
 		}
-		s.toClient(notes.ErrorLine(m.ID.Of(line), code, err.Error()))
+		s.toClient(jsonrpc.OwnErrorLine(m.ID.Of(line), code, err.Error()))
 		return nil
 	}
 	if s.mustWait(line, &m) {
@@ -82,7 +81,7 @@ func (s *session) handleClientBatch(line []byte, i int) []byte {
 		if r := (*refused)(nil); errors.As(err, &r) {
 			code = r.code
 		}
-		s.toClient(notes.ErrorLine(nil, code, err.Error()))
+		s.toClient(jsonrpc.OwnErrorLine(nil, code, err.Error()))
 		return nil
 	}
 	wait := false

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // fromServer handles one line from the server and returns what the client gets.
@@ -113,7 +112,7 @@ func (s *session) handleServerRequest(line []byte, m *jsonrpc.Message) []byte {
 		return line
 	}
 	s.notes.Audit(method, "", "refused", "requests by the server are denied")
-	reply := notes.ErrorLine(m.ID.Of(line), jsonrpc.CodeNoMethod, "requests by the server are denied")
+	reply := jsonrpc.OwnErrorLine(m.ID.Of(line), jsonrpc.CodeNoMethod, "requests by the server are denied")
 	select {
 	case s.replies <- reply:
 	default: // the server does not read its answers

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // maxHeld bounds the bytes of calls that wait for a listing.
@@ -28,7 +27,7 @@ func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
 		}
 	}
 	if len(s.heldIDs)+len(h.methods) > maxPending || s.heldLen+len(line) > maxHeld {
-		return &refused{notes.CodeWithheld, "too many calls wait for the server to be listed"}
+		return &refused{jsonrpc.CodeWithheld, "too many calls wait for the server to be listed"}
 	}
 	if s.holding == nil { // released since the caller looked
 		s.startHolding()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 const statelessMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
@@ -73,7 +72,7 @@ func TestSubscriptions(t *testing.T) {
 			notifications + `,"_meta":` + statelessMeta + `}}`)
 	}
 	listen("1", `{"resourceSubscriptions":["mem://note","mem://new"]}`)
-	c.wantError("1", notes.CodeWithheld, "resource mem://new: new, never approved; run 'hallmark review srv'")
+	c.wantError("1", jsonrpc.CodeWithheld, "resource mem://new: new, never approved; run 'hallmark review srv'")
 	for id, bad := range map[string]string{"2": `[]`, "3": `{"resourceSubscriptions":"mem://new"}`,
 		"4": `{"resourceSubscriptions":[7]}`,
 		"5": `{"resourceSubscriptions":[],"ResourceSubscriptions":["mem://new"]}`} {
@@ -112,7 +111,7 @@ func TestStatelessListings(t *testing.T) {
 	ask("3", "tools/list", "")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"tools":[` + mulTool + `]}}`)
 	ask("4", "tools/call", `"name":"add",`)
-	c.wantError("4", notes.CodeWithheld, drift.Changed)
+	c.wantError("4", jsonrpc.CodeWithheld, drift.Changed)
 	ask("5", "tools/call", `"name":"mul",`)
 	c.want(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
 	ask("6", "server/discover", "")

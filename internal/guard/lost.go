@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // An answer that cannot be read ends the request that it answers, so that no client waits for ever.
@@ -162,7 +161,7 @@ func (s *session) endAmbiguous() {
 func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	const most = 64 // bytes of it in the note
 	s.notes.Printf("dropped a message of the server: %s; it began %s", why,
-		notes.Quote(string(line[:min(len(line), most)])))
+		jsonrpc.Quote(string(line[:min(len(line), most)])))
 	id, ok := jsonrpc.IDKey(m.ID.Of(line))
 	s.mu.Lock()
 	q := s.pending[id]
@@ -191,5 +190,5 @@ func (s *session) answerBroken(q *request, why string) []byte {
 	case askInitialize:
 		s.abandonHandshake()
 	}
-	return notes.ErrorLine(q.rawID, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
+	return jsonrpc.OwnErrorLine(q.rawID, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
 }

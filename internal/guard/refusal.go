@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -47,7 +46,7 @@ func AnswerRefusal(ctx context.Context, in io.Reader, out io.Writer, name string
 	select {
 	case id, ok := <-ids:
 		if ok {
-			_, _ = out.Write(notes.ErrorLine(id, jsonrpc.CodeInternal, refusalMessage(name, why)))
+			_, _ = out.Write(jsonrpc.OwnErrorLine(id, jsonrpc.CodeInternal, refusalMessage(name, why)))
 		}
 	case <-ctx.Done():
 	case <-time.After(refusalWait):

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -152,7 +151,7 @@ func newRelay(ctx context.Context, client *process.Sink, p *process.Process, o O
 	return &relay{
 		o: o, p: p, client: client, server: p.Stdin, ctx: ctx, gone: gone,
 		leave:   sync.OnceFunc(func() { close(gone) }),
-		notes:   notes.New(o.Stderr, o.Log, o.Server),
+		notes:   jsonrpc.New(o.Stderr, o.Log, o.Server),
 		nonce:   rand.Text(),
 		replies: make(chan []byte, 64),
 		settled: make(chan struct{}, 1),

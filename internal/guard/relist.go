@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -180,7 +180,7 @@ func (r *relay) noteReport(report drift.Report) {
 		r.noteDrift(d)
 	}
 	for _, key := range report.Absent {
-		r.notes.PrintOnce(notes.ShowName(key) + ": " + drift.NotShown)
+		r.notes.PrintOnce(jsonrpc.ShowName(key) + ": " + drift.NotShown)
 	}
 	for kind, why := range report.Failed {
 		r.notes.Printf("%s", drift.NotListed(kind, why))

@@ -6,8 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // request handles one message from the client, which need not wait, and reports whether it is to be
@@ -55,7 +53,7 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 			return err
 		}
 		q.kind, q.tool = askCall, c.name
-		if len(c.name) > memory.MaxName {
+		if len(c.name) > jsonrpc.MaxName {
 			q.tool = "" // it names no tool, and is too long to keep
 		}
 		if c.task {
@@ -129,7 +127,7 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 			return err
 		}
 	case guardedMethod(method):
-		return &refused{jsonrpc.CodeRequest, "a call without an id: " + notes.ShowText(method)}
+		return &refused{jsonrpc.CodeRequest, "a call without an id: " + jsonrpc.ShowText(method)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +177,7 @@ func (s *session) answerRefused(line []byte, m *jsonrpc.Message, err error) {
 		s.notes.Printf("a notification of the client was not forwarded: %s", err)
 		return
 	}
-	s.toClient(notes.ErrorLine(m.ID.Of(line), code, err.Error()))
+	s.toClient(jsonrpc.OwnErrorLine(m.ID.Of(line), code, err.Error()))
 }
 
 // passBatch routes each message of a batch and returns what is left of the batch: the line itself if all

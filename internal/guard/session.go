@@ -12,8 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -25,7 +23,7 @@ type relay struct {
 	p      *process.Process
 	client *process.Sink
 	server *process.Sink
-	notes  *notes.Notes
+	notes  *jsonrpc.Notes
 	nonce  string
 	gone   chan struct{}   // closed when the client reads nothing any more
 	leave  func()          // closes gone
@@ -40,9 +38,9 @@ type relay struct {
 	surface     *drift.State
 	pending     map[string]*request // sent to the server and not answered, by jsonrpc.IDKey
 	ownRequests int                 // requests by the guard so far
-	tasks       memory.Map[string]  // the tool that a task runs, by the task's id
+	tasks       jsonrpc.Map[string] // the tool that a task runs, by the task's id
 	tasksFull   bool                // some are missing in tasks
-	cursors     memory.Map[[]byte]  // of pages, raw, by the names that replace them
+	cursors     jsonrpc.Map[[]byte] // of pages, raw, by the names that replace them
 
 	// What is needed to end requests whose answers cannot be assigned, see lost.go.
 	sent             int   // requests and notifications to the server so far
@@ -172,12 +170,12 @@ func (r *relay) noteDrift(d drift.Drift) {
 	if r.o.OnDrift == Warn {
 		verb = "let through"
 	}
-	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run '%s'", notes.ShowName(d.Key), d.Reason, verb, r.reviewCommand()))
+	r.notes.PrintOnce(fmt.Sprintf("%s: %s; %s; run '%s'", jsonrpc.ShowName(d.Key), d.Reason, verb, r.reviewCommand()))
 }
 
 // reviewCommand is the command that shows what changed.
 func (r *relay) reviewCommand() string {
-	return cmp.Or(r.o.Review, "hallmark review "+notes.ShowText(r.o.Server))
+	return cmp.Or(r.o.Review, "hallmark review "+jsonrpc.ShowText(r.o.Server))
 }
 
 // requestPolicy is what is done about requests of the server.

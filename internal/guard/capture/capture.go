@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -65,7 +64,7 @@ func Surface(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	p.Stdout.Stop()
 	p.End(ctx.Done(), grace, process.GraceTerm)
 	if err != nil {
-		return surface.Listing{}, info, fmt.Errorf("%s: %w", notes.ShowText(p.Name()), err)
+		return surface.Listing{}, info, fmt.Errorf("%s: %w", jsonrpc.ShowText(p.Name()), err)
 	}
 	return listed, info, nil
 }
@@ -99,7 +98,7 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	if err == nil && hello.Err != nil {
 		code, why := listing.ReadError(hello.Err)
 		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code,
-			notes.ShowReason(why))
+			jsonrpc.ShowReason(why))
 	}
 	if err != nil {
 		return l, info, err
@@ -303,7 +302,7 @@ func (c *client) handleMessage(line []byte, m *jsonrpc.Element, id string) (a li
 		return a, false, nil
 	}
 	method, _ := jsonrpc.Text(m.Method.Of(line))
-	reply := notes.ErrorLine(m.ID.Of(line), jsonrpc.CodeNoMethod, "not served while a surface is captured")
+	reply := jsonrpc.OwnErrorLine(m.ID.Of(line), jsonrpc.CodeNoMethod, "not served while a surface is captured")
 	if method == "ping" {
 		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID.Of(line))
 	}

@@ -8,8 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -42,18 +40,18 @@ func NotListed(kind surface.Kind, why string) string {
 
 // showItem is the name of an item in a message.
 func showItem(kind surface.Kind, name string) string {
-	return string(kind) + " " + notes.ShowName(name)
+	return string(kind) + " " + jsonrpc.ShowName(name)
 }
 
 // tooLong is the reason against a name that cannot be looked up, see State.judgeItem.
-var tooLong = fmt.Sprintf("longer than %d bytes", memory.MaxName)
+var tooLong = fmt.Sprintf("longer than %d bytes", jsonrpc.MaxName)
 
 // RefuseItem says why the item of that kind and name must not be used, or "".
 func (s *State) RefuseItem(kind surface.Kind, name string) string {
 	if s.exclude[kind] {
 		return ""
 	}
-	if len(name) > memory.MaxName {
+	if len(name) > jsonrpc.MaxName {
 		return showItem(kind, name) + ": " + tooLong
 	}
 	k := key(kind, name)
@@ -94,7 +92,7 @@ func (s *State) RefuseURI(uri string, offered bool) string {
 	if s.exclude[surface.KindResource] {
 		return ""
 	}
-	if len(uri) > memory.MaxName {
+	if len(uri) > jsonrpc.MaxName {
 		return showItem(surface.KindResource, uri) + ": " + tooLong
 	}
 	if d, ok := s.lookUp(key(surface.KindResource, uri)); ok {
@@ -144,7 +142,7 @@ func (s *State) RefuseAll() string {
 	for _, drift := range []map[string]Drift{s.listed.Entries(), s.answered.Entries()} {
 		if len(drift) > 0 {
 			k := slices.Min(slices.Collect(maps.Keys(drift)))
-			return notes.ShowName(k) + ": " + drift[k].Reason
+			return jsonrpc.ShowName(k) + ": " + drift[k].Reason
 		}
 	}
 	for _, m := range listing.Methods {

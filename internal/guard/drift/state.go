@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -24,13 +23,13 @@ type State struct {
 
 	// Drift that the guard's own last listing showed, by key. A listing replaces
 	// that of its kinds.
-	listed memory.Map[Drift]
+	listed jsonrpc.Map[Drift]
 	// Drift in answers to the client since then. It lasts until an answer to the
 	// client shows the item as approved: a server that shows the guard another
 	// surface than the client gains nothing.
-	answered memory.Map[Drift]
+	answered jsonrpc.Map[Drift]
 	// All drift that was ever in answered, for reports.
-	reported memory.Map[Drift]
+	reported jsonrpc.Map[Drift]
 	// Kinds of which more drifted than can be remembered. They stay so: what was not
 	// remembered cannot be told from what was approved.
 	overflown map[surface.Kind]bool
@@ -92,17 +91,17 @@ func (s *State) judgeItems(kind surface.Kind, raw []json.RawMessage) []item {
 // digest of the name replaces the name. One without a name is called by its place.
 func (s *State) judgeItem(kind surface.Kind, raw []byte, place int) item {
 	name, quoted := "", rawName(kind, raw)
-	if len(quoted) > longestEscape*memory.MaxName+2 {
+	if len(quoted) > longestEscape*jsonrpc.MaxName+2 {
 		name = digestName(quoted) // without a copy of it
 	} else if it, err := surface.NewItem(kind, raw); err != nil {
 		name, _ = jsonrpc.Text(quoted)
-	} else if name = it.Name; len(name) <= memory.MaxName {
+	} else if name = it.Name; len(name) <= jsonrpc.MaxName {
 		return item{name, s.compare(it.Key(), it.Digest)}
 	}
 	switch {
 	case name == "":
 		name = fmt.Sprintf("#%d", place+1)
-	case len(name) > memory.MaxName:
+	case len(name) > jsonrpc.MaxName:
 		name = digestName([]byte(name))
 	}
 	return item{name, &Drift{Key: key(kind, name), Reason: Malformed, Want: s.approved[key(kind, name)]}}
@@ -277,7 +276,7 @@ func (s *State) JudgePage(kind surface.Kind, raw []json.RawMessage) (keep []bool
 // Report is what the last listing showed, with all drift that answers to the client ever showed.
 func (s *State) Report() Report {
 	all := map[string]Drift{}
-	for _, m := range []*memory.Map[Drift]{&s.reported, &s.answered, &s.listed} {
+	for _, m := range []*jsonrpc.Map[Drift]{&s.reported, &s.answered, &s.listed} {
 		maps.Copy(all, m.Entries())
 	}
 	r := Report{Listing: s.listing, Failed: maps.Clone(s.failed), Absent: slices.Sorted(maps.Keys(s.absent))}

@@ -8,18 +8,18 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // TestMemory: when drift cannot be remembered the kind is refused, and stays refused.
 func TestMemory(t *testing.T) {
 	a := Approved{Items: guardtest.Approve(t, "tool", guardtest.AddTool, "prompt", `{"name":"p"}`)}
-	for _, size := range []int{10, memory.MaxName - 20} {
+	for _, size := range []int{10, jsonrpc.MaxName - 20} {
 		g := NewState(a, nil)
 		before := guardtest.HeapInUse()
-		for i := range memory.MaxEntries + 1 {
+		for i := range jsonrpc.MaxEntries + 1 {
 			g.JudgePage(surface.KindTool, []json.RawMessage{fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i,
 				strings.Repeat("x", size))})
 		}
@@ -49,7 +49,7 @@ func TestMemory(t *testing.T) {
 	var many []json.RawMessage
 	for i := range 3000 {
 		many = append(many, fmt.Appendf(nil, `{"name":"%d%s","inputSchema":{}}`, i,
-			strings.Repeat("x", memory.MaxName-20)))
+			strings.Repeat("x", jsonrpc.MaxName-20)))
 	}
 	g.SetListing(surface.KindTool, many, nil)
 	if why := g.RefuseItem(surface.KindTool, "add"); why == "" {
@@ -121,9 +121,9 @@ func TestListingsAddUp(t *testing.T) {
 
 // TestLongNames: what cannot be looked up is refused, also under another spelling.
 func TestLongNames(t *testing.T) {
-	long := "file:///" + strings.Repeat("./", memory.MaxName) + "a"
+	long := "file:///" + strings.Repeat("./", jsonrpc.MaxName) + "a"
 	for _, kind := range []surface.Kind{surface.KindTool, surface.KindResource, surface.KindTemplate} {
-		for escape, name := range map[string]string{"": long, "\\u0041": strings.Repeat("\\u0041", memory.MaxName+1)} {
+		for escape, name := range map[string]string{"": long, "\\u0041": strings.Repeat("\\u0041", jsonrpc.MaxName+1)} {
 			naming := listing.Methods[map[surface.Kind]int{surface.KindTool: 0, surface.KindResource: 2,
 				surface.KindTemplate: 3}[kind]].Naming
 			raw := json.RawMessage(`{"` + naming + `":"` + name + `","inputSchema":{}}`)

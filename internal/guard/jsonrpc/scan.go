@@ -7,6 +7,16 @@
 // programs may read such a message differently. Only lines that are no messages are read leniently, see
 // [Candidate], to find which request they seem to answer. It does no I/O but for the reader of [Lines],
 // and allocates nothing for what it passes.
+//
+// # Memory
+//
+// It bounds what is remembered of a server.
+//
+// # Notes
+//
+// It is what the guard says about a server: lines for the user, a log of calls, and the
+// text of errors. Text of a server in them is escaped, cut and quoted, so that it neither acts on a
+// terminal nor passes for Hallmark's own.
 package jsonrpc
 
 import (

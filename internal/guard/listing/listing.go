@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -76,7 +75,7 @@ func (l *Lister) List(ctx context.Context, k int) (items []json.RawMessage, err 
 			if code == jsonrpc.CodeNoMethod && cursor == nil {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s: error %d; %s", method, code, notes.ShowReason(why))
+			return nil, fmt.Errorf("%s: error %d; %s", method, code, jsonrpc.ShowReason(why))
 		}
 		page, next, err := l.readPage(k, a.Result)
 		if err != nil {

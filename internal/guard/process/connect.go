@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -42,7 +41,7 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 	}
 	b := &bridge{
 		remote: r, in: NewSource(inR, true), out: NewSink(outW, true),
-		notes: notes.New(r.Stderr, nil, r.Name), unanswered: map[string]*post{},
+		notes: jsonrpc.New(r.Stderr, nil, r.Name), unanswered: map[string]*post{},
 		client: &http.Client{
 			Transport: &http.Transport{
 				Proxy: http.ProxyFromEnvironment,

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // send sends one line. What gets no answer is sent before the next line is read, so that the server gets
@@ -170,7 +169,7 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 		return errors.New("the server gave no answer")
 	default:
 		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream",
-			notes.ShowName(kind))
+			jsonrpc.ShowName(kind))
 	}
 }
 
@@ -208,7 +207,7 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 	case errors.Is(err, errGone):
 		b.endBecause(err)
 	case err != nil && ctx.Err() == nil:
-		b.notes.Printf("%s was not taken: %s", notes.ShowText(p.method), err)
+		b.notes.Printf("%s was not taken: %s", jsonrpc.ShowText(p.method), err)
 	case err == nil && p.method == "notifications/initialized":
 		b.running.Go(b.listen)
 	}
@@ -221,6 +220,6 @@ func (b *bridge) refuse(p *post, err error) {
 	b.mu.Unlock()
 	for id, raw := range p.unanswered {
 		delete(p.unanswered, id)
-		b.writeLine(notes.ErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
+		b.writeLine(jsonrpc.OwnErrorLine(raw, jsonrpc.CodeInternal, err.Error()))
 	}
 }

@@ -11,8 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/memory"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // Remote is a server that is reached by streamable HTTP.
@@ -43,7 +42,7 @@ type bridge struct {
 	client  *http.Client
 	in      *Source
 	out     *Sink
-	notes   *notes.Notes
+	notes   *jsonrpc.Notes
 
 	ctx           context.Context // of everything
 	kill          context.CancelFunc
@@ -60,7 +59,7 @@ type bridge struct {
 	version    string           // Mcp-Protocol-Version
 	unanswered map[string]*post // requests without an answer, by jsonrpc.IDKey
 	failure    error            // of the first request that the server did not answer
-	bindings   memory.Map[[]binding]
+	bindings   jsonrpc.Map[[]binding]
 }
 
 // end stops the session, with that exit code unless something ended it before.

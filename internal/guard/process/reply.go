@@ -9,7 +9,6 @@ import (
 	"net/http"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 )
 
 // ErrLogin is of a server that wants to know who asks.
@@ -32,7 +31,7 @@ func (b *bridge) statusError(p *post, resp *http.Response) error {
 			}
 			var said struct{ Error struct{ Message string } }
 			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
-				why = "; " + notes.ShowReason(said.Error.Message)
+				why = "; " + jsonrpc.ShowReason(said.Error.Message)
 			}
 		}
 	}
@@ -65,7 +64,7 @@ func readBody(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, jsonrpc.LineLimit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the server's answer broke off; the connection said: %s", notes.Quote(err.Error()))
+		return nil, fmt.Errorf("the server's answer broke off; the connection said: %s", jsonrpc.Quote(err.Error()))
 	case len(data) > jsonrpc.LineLimit:
 		return nil, jsonrpc.ErrLong
 	}

@@ -9,7 +9,7 @@ import (
 	"mime"
 	"net/http"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // FirstStateless is the first protocol version without initialize.
@@ -65,7 +65,7 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", notes.ShowName(e))
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", jsonrpc.ShowName(e))
 	}
 	return resp, nil
 }
@@ -75,7 +75,7 @@ func withoutURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	return fmt.Errorf("the server cannot be reached; the connection said: %s", notes.Quote(err.Error()))
+	return fmt.Errorf("the server cannot be reached; the connection said: %s", jsonrpc.Quote(err.Error()))
 }
 
 // closeBody ends a response. It reads a short rest, so that the connection can be used again.

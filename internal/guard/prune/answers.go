@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/notes"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -79,7 +78,7 @@ var Failure = object(map[string]Shape{
 // attributeReason is the reason of a server's error as Hallmark repeats it.
 func attributeReason(v []byte) []byte {
 	reason, _ := jsonrpc.Text(v)
-	out, err := json.Marshal("hallmark: " + notes.ShowReason(reason))
+	out, err := json.Marshal("hallmark: " + jsonrpc.ShowReason(reason))
 	if err != nil {
 		return nil
 	}

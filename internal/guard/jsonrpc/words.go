@@ -1,9 +1,8 @@
-package notes
+package jsonrpc
 
 import (
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -11,10 +10,10 @@ import (
 // be judged because the surface is not known.
 const CodeWithheld = -32050
 
-// ErrorLine is a line with a JSON-RPC error as the answer to the request whose raw id is id; nil
+// OwnErrorLine is [ErrorLine] with a message of the guard, which says so, as the answer to the request whose raw id is id; nil
 // is null. message is the guard's own text, in which text from outside is escaped.
-func ErrorLine(id []byte, code int, message string) []byte {
-	return jsonrpc.ErrorLine(id, code, "hallmark: "+message)
+func OwnErrorLine(id []byte, code int, message string) []byte {
+	return ErrorLine(id, code, "hallmark: "+message)
 }
 
 // ShowText is text from outside as a message shows it: escaped and cut.

@@ -1,4 +1,4 @@
-package notes
+package jsonrpc
 
 import (
 	"encoding/json"

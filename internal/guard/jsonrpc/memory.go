@@ -1,5 +1,4 @@
-// Package memory bounds what is remembered of a server.
-package memory
+package jsonrpc
 
 // Bounds of what is remembered of a server, which can go on inventing names.
 const (

@@ -1,7 +1,4 @@
-// Package notes is what the guard says about a server: lines for the user, a log of calls, and the
-// text of errors. Text of a server in them is escaped, cut and quoted, so that it neither acts on a
-// terminal nor passes for Hallmark's own.
-package notes
+package jsonrpc
 
 import (
 	"bytes"
