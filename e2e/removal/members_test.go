@@ -213,7 +213,7 @@ var unreadTypes = []unread{
 		"which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
 	{"internal/fetch.* internal/fetch/userconfig.*",
 		"the user's own configuration of other programs: hosts and credentials"},
-	{"internal/guard.* internal/guard/capture.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
+	{"internal/guard.* internal/guard.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
 		"internal/guard/process.* internal/hashfile.* " +
 		"internal/hashfile/rules.* internal/hashfile/place.* " +
 		"internal/hashfile/stdio.*",

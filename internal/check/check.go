@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
@@ -362,14 +362,14 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 		}
 		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
 		switch item.Reason {
-		case drift.NotShown:
+		case guard.NotShown:
 			report = append(report, launch.NotShownEvidence(c, o))
 			continue
-		case drift.Gone:
+		case guard.Gone:
 			report = append(report, evidence.CannotVerify(c, evidence.NotFound, item.Reason))
 			continue
 		}
-		if item.Got.IsZero() || item.Reason == drift.Duplicate {
+		if item.Got.IsZero() || item.Reason == guard.Duplicate {
 			report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, item.Reason))
 			continue
 		}

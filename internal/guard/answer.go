@@ -8,15 +8,13 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
-	"github.com/hallmark-mcp/hallmark/internal/guard/prune"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // handleAnswer handles the answer to q.
 func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
 	if q.kind == askGuard {
-		q.answer <- listing.CopyAnswer(line, m)
+		q.answer <- CopyAnswer(line, m)
 		return nil
 	}
 	if (q.kind == askCall || q.kind == askTask) && s.requestPolicy() != RequestsAllow {
@@ -46,11 +44,11 @@ func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []by
 // filterPage judges the items of an answer to a listing and cuts out what drifted.
 func (s *session) filterPage(line []byte, m *jsonrpc.Message, q *request) []byte {
 	var at [2]jsonrpc.Span
-	method := &listing.Methods[q.listing]
+	method := &Methods[q.listing]
 	_, err := s.s.Object(line, m.Result.Lo, method.Fields, at[:])
 	if err == nil {
-		page := prune.Page(method.Member, s.o.Server, s.replaceCursor)
-		if line, m, err = s.prune(line, m, page, prune.Nothing, method.Name); err == nil {
+		page := Page(method.Member, s.o.Server, s.replaceCursor)
+		if line, m, err = s.prune(line, m, page, Nothing, method.Name); err == nil {
 			_, err = s.s.Object(line, m.Result.Lo, method.Fields, at[:])
 		}
 	}
@@ -62,8 +60,8 @@ func (s *session) filterPage(line []byte, m *jsonrpc.Message, q *request) []byte
 	}
 	var elements []jsonrpc.Span
 	_, err = s.s.Array(line, at[0].Lo, func(e jsonrpc.Span) error {
-		if len(elements) == listing.MaxItems {
-			return fmt.Errorf("more than %d items", listing.MaxItems)
+		if len(elements) == MaxItems {
+			return fmt.Errorf("more than %d items", MaxItems)
 		}
 		elements = append(elements, e)
 		return nil
@@ -130,14 +128,14 @@ func (s *session) filterIntroduction(line []byte, m *jsonrpc.Message, q *request
 	var at [2]jsonrpc.Span
 	_, err := s.s.Object(line, m.Result.Lo, introductionFields, at[:])
 	if err == nil {
-		introduction := prune.Introduction(s.o.Server)
-		if line, m, err = s.prune(line, m, introduction, prune.Nothing, "the introduction"); err == nil {
+		introduction := Introduction(s.o.Server)
+		if line, m, err = s.prune(line, m, introduction, Nothing, "the introduction"); err == nil {
 			_, err = s.s.Object(line, m.Result.Lo, introductionFields, at[:])
 		}
 	}
-	var offers listing.Offers
+	var offers Offers
 	if err == nil {
-		offers, err = listing.ReadOffers(&s.s, line, at[0])
+		offers, err = ReadOffers(&s.s, line, at[0])
 	}
 	if err != nil {
 		return s.refuseAnswer(q, err)
@@ -214,12 +212,12 @@ func (s *session) rememberTask(line []byte, m *jsonrpc.Message, q *request) erro
 
 // prune leaves out of an answer what the shape of its result, or of its error, has no room for.
 // what names the answer in a note. It returns line and m themselves if nothing is left out.
-func (s *session) prune(line []byte, m *jsonrpc.Message, result, fault prune.Shape, what string) ([]byte,
+func (s *session) prune(line []byte, m *jsonrpc.Message, result, fault Shape, what string) ([]byte,
 	*jsonrpc.Message, error) {
 	if !s.comparesAny() || m.Result.Present() && line[m.Result.Lo] != '{' {
 		return line, m, nil
 	}
-	out, left, err := prune.Message(line, m.Whole, result, fault)
+	out, left, err := Message(line, m.Whole, result, fault)
 	if err != nil {
 		return line, m, err
 	}
@@ -243,9 +241,9 @@ func (s *session) prune(line []byte, m *jsonrpc.Message, result, fault prune.Sha
 func (s *session) pruneError(line []byte, m *jsonrpc.Message, q *request) []byte {
 	what := "the introduction"
 	if q.kind == askList {
-		what = listing.Methods[q.listing].Name
+		what = Methods[q.listing].Name
 	}
-	out, _, err := s.prune(line, m, prune.Nothing, prune.Failure, what)
+	out, _, err := s.prune(line, m, Nothing, Failure, what)
 	if err != nil {
 		return s.refuseAnswer(q, err)
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
@@ -51,8 +50,8 @@ const (
 )
 
 // approve is the approval of items, each after its kind.
-func approve(t testing.TB, kindAndItem ...string) drift.Approved {
-	return drift.Approved{Items: guardtest.Approve(t, kindAndItem...)}
+func approve(t testing.TB, kindAndItem ...string) Approved {
+	return Approved{Items: guardtest.Approve(t, kindAndItem...)}
 }
 
 // client is the test's end of a relay.
@@ -69,7 +68,7 @@ type client struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	reports []drift.Report
+	reports []Report
 }
 
 // buffer is a bytes.Buffer for several goroutines.
@@ -106,7 +105,7 @@ func relayTo(t testing.TB, p *process.Process, o Options) *client {
 	o.Server = "srv"
 	o.Stderr, o.Log = c.notes, c.audit
 	if o.Observed == nil {
-		o.Observed = func(r drift.Report) {
+		o.Observed = func(r Report) {
 			c.mu.Lock()
 			c.reports = append(c.reports, r)
 			c.mu.Unlock()
@@ -222,7 +221,7 @@ func (c *client) wait() int {
 }
 
 // drift is the drift of the last report.
-func (c *client) drift() []drift.Drift {
+func (c *client) drift() []Drift {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.reports) == 0 {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 )
 
 // The cursor of a page is text of the server that no digest covers, and some clients show it to
@@ -56,7 +55,7 @@ func (s *session) restoreCursors(line []byte) []byte {
 	from := 0
 	for k := range messages {
 		m := &messages[k]
-		if method, _ := jsonrpc.Text(m.Method.Of(line)); listing.FindMethod(method) < 0 || !m.Params.Present() {
+		if method, _ := jsonrpc.Text(m.Method.Of(line)); FindMethod(method) < 0 || !m.Params.Present() {
 			continue
 		}
 		var at [1]jsonrpc.Span

@@ -1,5 +1,5 @@
 // Package guard relays between a server and its client, and withholds what drifted from the approved
-// surface. The server is a [process.Process]; what it shows is judged by package drift.
+// surface. The server is a [process.Process]; what it shows is judged by package guard.
 //
 // # Relay
 //
@@ -31,7 +31,7 @@
 //     request's _meta.
 //   - The answers to initialize and server/discover, and those to listings around their
 //     items, hold nothing but the members that the protocol names, with values that have no
-//     room for text: see package prune. Everything else is left out, with a line on standard
+//     room for text: see package guard. Everything else is left out, with a line on standard
 //     error. The server's name is the one that its user gave it, a cursor is replaced by
 //     another name (cursor.go), and the reason of an error is quoted and cut.
 //   - In every listing's answer, items that are new, changed, malformed or given
@@ -59,4 +59,31 @@
 // listing and each introduction that the client gets is judged by itself. A tool that changes without
 // an announcement, after the client has listed it and before it calls it, is called: the model was
 // never shown the new one.
+//
+// # Listing
+//
+// It lists what a server shows: all items of a kind, page by page, within bounds.
+//
+// # Prune
+//
+// It leaves out of a server's introduction and of its listings what no digest covers.
+//
+// What a server says of itself, and around the items of a listing, is in no digest. So only what has
+// no room for text of the server is passed on: the members that the protocol names, with values that
+// are numbers, words of the protocol and versions. Everything else is left out, whether the protocol
+// knows it or not. Three things cannot be left out because clients need them, and are replaced: the
+// server's name by the one that its user gave it, the cursor of a page by a name that the caller
+// makes, and the reason of an error by a quotation of it.
+//
+// # Drift
+//
+// It knows what one server process has shown, judges each item of it against the approved
+// surface, and says why something must not be used.
+//
+// Nothing that drifted is forgotten: when it is more than can be remembered, everything of that kind
+// is refused until the session ends.
+//
+// # Capture
+//
+// It reads the whole surface of a server, as a client that calls nothing.
 package guard

@@ -11,9 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -76,7 +74,7 @@ func TestSecondStart(t *testing.T) {
 		if start == 0 {
 			c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 		} else {
-			c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
+			c.wantError("1", jsonrpc.CodeWithheld, Changed)
 		}
 	}
 }
@@ -104,7 +102,7 @@ func TestBenign(t *testing.T) {
 			c.want(`{"jsonrpc":"2.0","id":"list","result":` + listing + `}`)
 			notice := ""
 			if !strings.Contains(listing, mulTool) { // said, and no drift
-				notice = "hallmark: srv: tool:mul: " + drift.NotShown + "\n"
+				notice = "hallmark: srv: tool:mul: " + NotShown + "\n"
 			}
 			if len(c.drift()) > 0 || c.notes.String() != notice {
 				t.Errorf("drift %v, notes %q", c.drift(), c.notes)
@@ -125,7 +123,7 @@ func TestAbsent(t *testing.T) {
 	c := relayTo(t, p, Options{Approved: approved})
 	c.shake()
 	c.send(callTool("1", "mul"))
-	c.wantError("1", jsonrpc.CodeWithheld, drift.NotShown)
+	c.wantError("1", jsonrpc.CodeWithheld, NotShown)
 	c.send(callTool("2", "add"))
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	for i, shown := range []bool{true, false} {
@@ -136,7 +134,7 @@ func TestAbsent(t *testing.T) {
 		if shown {
 			c.want(`{"jsonrpc":"2.0","id":4,"result":{"content":[]}}`)
 		} else {
-			c.wantError("4", jsonrpc.CodeWithheld, drift.NotShown)
+			c.wantError("4", jsonrpc.CodeWithheld, NotShown)
 		}
 		want := [][]string{{"instructions"}, {"instructions", "tool:add", "tool:mul"}}[i]
 		c.mu.Lock()
@@ -145,7 +143,7 @@ func TestAbsent(t *testing.T) {
 		}
 		c.mu.Unlock()
 	}
-	if n := strings.Count(c.notes.String(), "tool:mul: "+drift.NotShown); n != 1 {
+	if n := strings.Count(c.notes.String(), "tool:mul: "+NotShown); n != 1 {
 		t.Errorf("notes %q", c.notes)
 	}
 }
@@ -159,7 +157,7 @@ func TestNewNames(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", name), callTool("2", "unlisted"), callTool("3", "add"))
-		c.wantError("1", jsonrpc.CodeWithheld, drift.New)
+		c.wantError("1", jsonrpc.CodeWithheld, New)
 		c.wantError("2", jsonrpc.CodeWithheld, "never approved")
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 		c.send(listTools)
@@ -180,7 +178,7 @@ func TestDuplicateNames(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 		c.shake()
 		c.send(callTool("1", "add"), callTool("2", "mul"))
-		c.wantError("1", jsonrpc.CodeWithheld, drift.Duplicate)
+		c.wantError("1", jsonrpc.CodeWithheld, Duplicate)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.send(listTools)
 		if got := c.next(); strings.Contains(got, `"add"`) || !strings.Contains(got, mulTool) {
@@ -198,7 +196,7 @@ func TestPages(t *testing.T) {
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool, "tool", mulTool)})
 	c.shake()
 	c.send(callTool("1", "mul"), callTool("2", "add"))
-	c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
+	c.wantError("1", jsonrpc.CodeWithheld, Changed)
 	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,7 +208,7 @@ func TestPages(t *testing.T) {
 // TestUnlistable: when a kind cannot be listed everything of that kind is refused, and the error says why.
 func TestUnlistable(t *testing.T) {
 	var many []string
-	for i := range listing.MaxItems + 1 {
+	for i := range MaxItems + 1 {
 		many = append(many, fmt.Sprintf(`{"name":"t%d","inputSchema":{}}`, i))
 	}
 	for name, x := range map[string]struct {
@@ -274,7 +272,7 @@ func TestMidSession(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","method":"change"}`)
 		c.want(change)
 		c.send(callTool("2", "add")) // waits for the second listing
-		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, Changed)
 		c.send(`{"jsonrpc":"2.0","method":"change"}`) // and back again
 		c.want(change)
 		c.send(callTool("3", "add"))
@@ -289,7 +287,7 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, Changed)
 	})
 	t.Run("shown to the client only", func(t *testing.T) {
 		// The guard's listings, the first and third, show the approved tool.
@@ -302,7 +300,7 @@ func TestMidSession(t *testing.T) {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 		c.send(callTool("2", "add"))
-		c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
+		c.wantError("2", jsonrpc.CodeWithheld, Changed)
 		if d := c.drift(); len(d) != 1 || d[0].Key != "tool:add" {
 			t.Errorf("reported %v", d)
 		}
@@ -316,7 +314,7 @@ func TestMidSession(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
+		c.wantError("1", jsonrpc.CodeWithheld, Changed)
 		c.quiet()
 		if !strings.Contains(c.notes.String(), "no request waits for") {
 			t.Errorf("notes %q", c.notes)
@@ -521,11 +519,11 @@ func TestOnDrift(t *testing.T) {
 		c := relayTo(t, p, Options{})
 		c.shake()
 		c.send(callTool("1", "add"))
-		c.wantError("1", jsonrpc.CodeWithheld, drift.New)
+		c.wantError("1", jsonrpc.CodeWithheld, New)
 	})
 	t.Run("excluded", func(t *testing.T) {
 		p, _ := startPeer(t, base(addTool), nil)
-		c := relayTo(t, p, Options{Approved: drift.Approved{Exclude: map[surface.Kind]bool{surface.KindTool: true}},
+		c := relayTo(t, p, Options{Approved: Approved{Exclude: map[surface.Kind]bool{surface.KindTool: true}},
 			OnDrift: Block})
 		c.shake()
 		c.send(callTool("1", "add"))
@@ -637,7 +635,7 @@ func TestBatches(t *testing.T) {
 	c.send(callTool("1", "add"))
 	c.next()
 	c.send(`[` + callTool("2", "mul") + `,` + callTool("3", "add") + `,7,{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
-	c.wantError("2", jsonrpc.CodeWithheld, drift.Changed)
+	c.wantError("2", jsonrpc.CodeWithheld, Changed)
 	c.wantError("null", jsonrpc.CodeRequest, "not a JSON-RPC")
 	c.wantError("3", jsonrpc.CodeRequest, "waiting")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
@@ -677,7 +675,7 @@ func TestStateless(t *testing.T) {
 				name,
 				meta))
 		}
-		c.wantError("1", jsonrpc.CodeWithheld, drift.Changed)
+		c.wantError("1", jsonrpc.CodeWithheld, Changed)
 		c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
 		c.in.Close()
 		c.wait()

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
@@ -17,7 +16,7 @@ import (
 // does not fill memory.
 func TestHugeNames(t *testing.T) {
 	p := startSelf(t, "flood")
-	c := relayTo(t, p, Options{Observed: func(drift.Report) {}})
+	c := relayTo(t, p, Options{Observed: func(Report) {}})
 	c.shake()
 	c.send(callTool("1", "x"))
 	c.wantError("1", jsonrpc.CodeWithheld, "never approved")
@@ -28,7 +27,7 @@ func TestHugeNames(t *testing.T) {
 	}
 	const most = 48 << 20 // one line, one listing, and little else
 	hang.Until(t, "no more memory is in use", func() bool { return heap()-before <= most })
-	if !strings.Contains(c.notes.String(), drift.Malformed) || len(c.notes.String()) > 10_000 {
+	if !strings.Contains(c.notes.String(), Malformed) || len(c.notes.String()) > 10_000 {
 		t.Errorf("notes of %d bytes", len(c.notes.String()))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 )
 
 // maxHeld bounds the bytes of calls that wait for a listing.
@@ -139,6 +138,6 @@ func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beginStateless(c.stateless, listing.AllOffers)
+	s.beginStateless(c.stateless, AllOffers)
 	return s.holding != nil
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
@@ -111,7 +110,7 @@ func TestStatelessListings(t *testing.T) {
 	ask("3", "tools/list", "")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"tools":[` + mulTool + `]}}`)
 	ask("4", "tools/call", `"name":"add",`)
-	c.wantError("4", jsonrpc.CodeWithheld, drift.Changed)
+	c.wantError("4", jsonrpc.CodeWithheld, Changed)
 	ask("5", "tools/call", `"name":"mul",`)
 	c.want(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
 	ask("6", "server/discover", "")

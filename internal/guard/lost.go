@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 )
 
 // An answer that cannot be read ends the request that it answers, so that no client waits for ever.
@@ -185,7 +184,7 @@ func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 func (s *session) answerBroken(q *request, why string) []byte {
 	switch q.kind {
 	case askGuard:
-		q.answer <- listing.Answer{Err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
+		q.answer <- Answer{Err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
 		return nil
 	case askInitialize:
 		s.abandonHandshake()

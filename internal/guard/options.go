@@ -3,8 +3,6 @@ package guard
 import (
 	"io"
 	"time"
-
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 )
 
 // What to do about drift.
@@ -26,15 +24,15 @@ const (
 type Options struct {
 	Server         string // name for messages
 	Review         string // the command that shows what changed; "" is "hallmark review" with the server's name
-	Approved       drift.Approved
+	Approved       Approved
 	OnDrift        string // Withhold ("" too), Block or Warn
 	ServerRequests string // RequestsAllow ("" too), RequestsLog or RequestsDeny
 
-	Judge drift.JudgeFunc // nil is drift.Judge
+	Judge JudgeFunc // nil is drift.Judge
 
 	// Observed is called after each complete listing that the guard made. It must
 	// not block: calls wait meanwhile. It may be nil.
-	Observed func(drift.Report)
+	Observed func(Report)
 
 	Stderr io.Writer // the guard's own lines; nil is none
 	Log    io.Writer // one JSON line a call: time, server, method, name, outcome; nil is none

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -105,17 +103,17 @@ func TestIntroduced(t *testing.T) {
 		{"server/discover", discovery, discover}, {"server/discover fails", discovery, versions},
 	}
 	for i, item := range []string{tool, prompt, resource, template} {
-		ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":%q}`, listing.Methods[i].Name)
-		all = append(all, exchange{listing.Methods[i].Name, ask,
-			`"result":{"` + listing.Methods[i].Member + `":[` + item + `]` + around},
-			exchange{listing.Methods[i].Name + " fails", ask, failed})
+		ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":%q}`, Methods[i].Name)
+		all = append(all, exchange{Methods[i].Name, ask,
+			`"result":{"` + Methods[i].Member + `":[` + item + `]` + around},
+			exchange{Methods[i].Name + " fails", ask, failed})
 	}
 	for _, x := range all {
 		try := func(message string) string {
 			out := &buffer{}
 			relay := newRelay(t.Context(), process.NewSink(out, false), &process.Process{},
 				Options{Server: "srv", Approved: approved, ListTimeout: 1})
-			relay.closed, relay.offers = true, listing.AllOffers // no listing of its own
+			relay.closed, relay.offers = true, AllOffers // no listing of its own
 			s := session{relay: relay}
 			s.fromClient([]byte(x.ask+"\n"), nil)
 			return string(s.fromServer([]byte(message+"\n"), nil)) + out.String()
@@ -193,7 +191,7 @@ func TestIntroduction(t *testing.T) {
 		everything[k] = true
 	}
 	for name, o := range map[string]Options{"warn": {OnDrift: Warn},
-		"nothing compared": {Approved: drift.Approved{Exclude: everything}}} {
+		"nothing compared": {Approved: Approved{Exclude: everything}}} {
 		full := `{"jsonrpc":"2.0","id":$ID,"result":{"serverInfo":{"name":"p","title":"T","version":"2"},` +
 			`"capabilities":{}}}`
 		p, _ := startPeer(t, base().Set("initialize", []string{full}), nil)

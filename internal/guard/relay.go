@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -155,7 +154,7 @@ func newRelay(ctx context.Context, client *process.Sink, p *process.Process, o O
 		nonce:   rand.Text(),
 		replies: make(chan []byte, 64),
 		settled: make(chan struct{}, 1),
-		surface: drift.NewState(o.Approved, o.Judge),
+		surface: NewState(o.Approved, o.Judge),
 		pending: map[string]*request{},
 		heldIDs: map[string]*held{},
 		stale:   map[surface.Kind]bool{},

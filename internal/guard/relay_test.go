@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -314,7 +313,7 @@ func TestUnreadableAnswers(t *testing.T) {
 			for _, kind := range surface.Kinds() {
 				exclude[kind] = true
 			}
-			c := relayTo(t, p, Options{Approved: drift.Approved{Exclude: exclude}})
+			c := relayTo(t, p, Options{Approved: Approved{Exclude: exclude}})
 			c.shake()
 			c.send(callTool("1", "add")) // the handshake is over
 			c.next()

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -36,7 +34,7 @@ func (r *relay) beginStateful() {
 
 // beginStateless starts a listing for a client that makes no handshake. meta is the params._meta of its
 // requests. r.mu is held.
-func (r *relay) beginStateless(meta []byte, o listing.Offers) {
+func (r *relay) beginStateless(meta []byte, o Offers) {
 	r.meta, r.offers = meta, o
 	r.relistAll()
 }
@@ -44,7 +42,7 @@ func (r *relay) beginStateless(meta []byte, o listing.Offers) {
 // relistAll begins a listing of everything that the server offers. Calls wait for it whatever the budget
 // is. r.mu is held.
 func (r *relay) relistAll() {
-	for _, l := range listing.Methods {
+	for _, l := range Methods {
 		r.stale[l.Kind] = true
 	}
 	r.startHolding()
@@ -132,7 +130,7 @@ func (r *relay) listOnce() (again bool) {
 	r.budget = max(0, r.budget-1)
 	stale, offers := r.stale, r.offers
 	r.stale = map[surface.Kind]bool{}
-	l := listing.Lister{Ask: r.ask, Meta: r.meta}
+	l := Lister{Ask: r.ask, Meta: r.meta}
 	r.mu.Unlock()
 	if len(stale) == 0 {
 		return false
@@ -145,7 +143,7 @@ func (r *relay) listOnce() (again bool) {
 		err   error
 	}
 	results := map[surface.Kind]result{}
-	for k, method := range listing.Methods {
+	for k, method := range Methods {
 		if !stale[method.Kind] {
 			continue
 		}
@@ -175,26 +173,26 @@ func (r *relay) listOnce() (again bool) {
 }
 
 // noteReport writes a line for each drift that had none yet.
-func (r *relay) noteReport(report drift.Report) {
+func (r *relay) noteReport(report Report) {
 	for _, d := range report.Drift {
 		r.noteDrift(d)
 	}
 	for _, key := range report.Absent {
-		r.notes.PrintOnce(jsonrpc.ShowName(key) + ": " + drift.NotShown)
+		r.notes.PrintOnce(jsonrpc.ShowName(key) + ": " + NotShown)
 	}
 	for kind, why := range report.Failed {
-		r.notes.Printf("%s", drift.NotListed(kind, why))
+		r.notes.Printf("%s", NotListed(kind, why))
 	}
 }
 
 // ask sends a request of the guard's own. Its id holds a nonce, so that the server cannot answer it
 // before it was asked.
-func (r *relay) ask(ctx context.Context, method string, params []byte) (listing.Answer, error) {
+func (r *relay) ask(ctx context.Context, method string, params []byte) (Answer, error) {
 	r.mu.Lock()
 	r.ownRequests++
 	id := fmt.Sprintf("hallmark-%s-%d", r.nonce, r.ownRequests)
 	r.sent++
-	q := &request{kind: askGuard, answer: make(chan listing.Answer, 1), order: r.sent}
+	q := &request{kind: askGuard, answer: make(chan Answer, 1), order: r.sent}
 	r.pending["s"+id] = q
 	r.mu.Unlock()
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`+"\n", id, method, params)
@@ -214,7 +212,7 @@ func (r *relay) ask(ctx context.Context, method string, params []byte) (listing.
 	r.mu.Lock()
 	delete(r.pending, "s"+id)
 	r.mu.Unlock()
-	return listing.Answer{}, err
+	return Answer{}, err
 }
 
 // abandonHandshake releases what waits for a handshake that did not succeed.
@@ -230,7 +228,7 @@ func (s *session) abandonHandshake() {
 
 // relistChanged begins a listing if the notification called method announces a change.
 func (s *session) relistChanged(method string) {
-	for _, l := range listing.Methods {
+	for _, l := range Methods {
 		if l.Note == method {
 			s.mu.Lock()
 			s.relist(l.Kind)

@@ -18,8 +18,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
@@ -59,7 +57,7 @@ func TestRemoteSDK(t *testing.T) {
 					})
 				})
 				auth := map[string]string{"Authorization": "Bearer secret"}
-				l, info, err := capture.Surface(ctx, dial(t, url, auth), nil, v, nil)
+				l, info, err := Surface(ctx, dial(t, url, auth), nil, v, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +76,7 @@ func TestRemoteSDK(t *testing.T) {
 				p := dial(t, url, auth)
 				go func() {
 					code, _ := Relay(context.Background(), inR, outW, p,
-						Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
+						Options{Server: "sdk", Approved: Approved{Items: items}, Stderr: notes})
 					outW.Close()
 					done <- code
 				}()
@@ -438,7 +436,7 @@ func TestRemoteCancel(t *testing.T) {
 func TestRemoteUnreachable(t *testing.T) {
 	ts := httptest.NewServer(nil)
 	ts.Close()
-	_, _, err := capture.Surface(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
+	_, _, err := Surface(t.Context(), dial(t, ts.URL, nil), nil, "2025-11-25", map[surface.Kind]bool{})
 	if err == nil || !strings.Contains(err.Error(), "cannot be reached") {
 		t.Errorf("%v", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 )
 
 // request handles one message from the client, which need not wait, and reports whether it is to be
@@ -101,7 +100,7 @@ func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method s
 			q.meta = c.stateless
 		}
 	default:
-		if k := listing.FindMethod(method); k >= 0 {
+		if k := FindMethod(method); k >= 0 {
 			q.kind, q.listing = askList, k
 		}
 	}

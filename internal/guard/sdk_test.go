@@ -10,15 +10,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 )
 
 // TestSDK runs the SDK's client against the SDK's server through the relay, in every
 // protocol version, with a tool that changes another one.
 func TestSDK(t *testing.T) {
-	l, _, err := capture.Surface(t.Context(), startSelf(t, "sdk"), nil, "2025-11-25", nil)
+	l, _, err := Surface(t.Context(), startSelf(t, "sdk"), nil, "2025-11-25", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +33,7 @@ func TestSDK(t *testing.T) {
 			p := startSelf(t, "sdk")
 			go func() {
 				code, _ := Relay(context.Background(), inR, outW, p,
-					Options{Server: "sdk", Approved: drift.Approved{Items: items}, Stderr: notes})
+					Options{Server: "sdk", Approved: Approved{Items: items}, Stderr: notes})
 				outW.Close()
 				done <- code
 			}()

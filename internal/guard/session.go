@@ -9,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -35,7 +33,7 @@ type relay struct {
 
 	mu          sync.Mutex // guards what follows
 	closed      bool       // nothing may be started any more
-	surface     *drift.State
+	surface     *State
 	pending     map[string]*request // sent to the server and not answered, by jsonrpc.IDKey
 	ownRequests int                 // requests by the guard so far
 	tasks       jsonrpc.Map[string] // the tool that a task runs, by the task's id
@@ -49,12 +47,12 @@ type relay struct {
 	lostAnswers      []int // what sent was when such an answer came, ascending
 
 	// The handshake.
-	initializing     bool           // initialize is not answered yet
-	initialized      bool           // initialize was answered with a result
-	initializedEarly bool           // notifications/initialized was forwarded before that answer came
-	offers           listing.Offers // what the server offers to list
-	meta             []byte         // params._meta of the guard's own requests; stateless only
-	listed           bool           // the guard has listed the surface since
+	initializing     bool   // initialize is not answered yet
+	initialized      bool   // initialize was answered with a result
+	initializedEarly bool   // notifications/initialized was forwarded before that answer came
+	offers           Offers // what the server offers to list
+	meta             []byte // params._meta of the guard's own requests; stateless only
+	listed           bool   // the guard has listed the surface since
 
 	// Held calls. While holding is not nil guarded requests wait in queue.
 	holding chan struct{} // closed when the calls have been released
@@ -85,11 +83,11 @@ const (
 // request is what the guard remembers of a request to the server.
 type request struct {
 	kind      askKind
-	listing   int                 // index in listing.Methods, of askList
-	tool      string              // of askTask; what askCall names
-	meta      []byte              // of askDiscover
-	answer    chan listing.Answer // of askGuard; has room for one
-	rawID     []byte              // the id as it was written
+	listing   int         // index in listing.Methods, of askList
+	tool      string      // of askTask; what askCall names
+	meta      []byte      // of askDiscover
+	answer    chan Answer // of askGuard; has room for one
+	rawID     []byte      // the id as it was written
 	cancelled bool
 	endless   bool // a subscription: its answer says that it has ended
 	order     int  // relay.sent, with this request
@@ -165,7 +163,7 @@ func (r *relay) toClient(b []byte) error {
 }
 
 // noteDrift writes a line about d, once.
-func (r *relay) noteDrift(d drift.Drift) {
+func (r *relay) noteDrift(d Drift) {
 	verb := "withheld"
 	if r.o.OnDrift == Warn {
 		verb = "let through"

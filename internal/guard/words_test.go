@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 )
 
@@ -102,20 +101,20 @@ func TestWordsEverywhere(t *testing.T) {
 				Server: "srv", Stderr: notes, OnDrift: drift, ListTimeout: 1, ServerRequests: RequestsDeny,
 				Approved: approve(t, "tool", items[0], "prompt", items[1], "resource", items[2], "template", items[3]),
 			})
-		relay.closed, relay.offers, relay.listed = true, listing.AllOffers, true
+		relay.closed, relay.offers, relay.listed = true, AllOffers, true
 		s := session{relay: relay}
-		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+listing.Methods[k].Name+`"}`+"\n"), nil)
+		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+Methods[k].Name+`"}`+"\n"), nil)
 		out.Write(s.fromServer([]byte(line+"\n"), nil))
-		l := listing.Lister{Ask: func(context.Context, string, []byte) (listing.Answer, error) {
+		l := Lister{Ask: func(context.Context, string, []byte) (Answer, error) {
 			var s jsonrpc.Scanner
 			m, err := s.Message([]byte(line), 0)
 			if err != nil {
-				return listing.Answer{}, err
+				return Answer{}, err
 			}
-			return listing.CopyAnswer([]byte(line), &m), nil
+			return CopyAnswer([]byte(line), &m), nil
 		}}
 		found, err := l.List(t.Context(), k)
-		relay.surface.SetListing(listing.Methods[k].Kind, found, err)
+		relay.surface.SetListing(Methods[k].Kind, found, err)
 		relay.noteReport(relay.surface.Report())
 		for i, call := range calls {
 			out.Write(s.fromClient([]byte(call+"\n"), nil)[:0])
@@ -147,7 +146,7 @@ func TestWordsEverywhere(t *testing.T) {
 		}
 	}
 	for k, item := range items {
-		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+listing.Methods[k].Member+`":[`+
+		answers := everywhere(t, `{"jsonrpc":"2.0","id":0,"result":{"`+Methods[k].Member+`":[`+
 			item+`],"nextCursor":""}}`, long)
 		for path, line := range everywhere(t, `{"jsonrpc":"2.0","id":0,"error":`+fault+`}`, long) {
 			answers["error"+path] = line

@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -12,10 +12,10 @@ import (
 // noteDrift stores drift in the state directory, for check and review. A note stays until a person
 // reviews it: if the server behaves at the next start, the drift still happened. The guard
 // withholds what drifted, so a failure to write the note only costs the report.
-func (l *Launch) noteDrift(r drift.Report) {
+func (l *Launch) noteDrift(r guard.Report) {
 	items := map[string]machine.DriftItem{}
 	for _, key := range r.Absent {
-		items[key] = machine.DriftItem{Reason: drift.NotShown, Want: l.Entry.SurfaceItems[key]}
+		items[key] = machine.DriftItem{Reason: guard.NotShown, Want: l.Entry.SurfaceItems[key]}
 	}
 	if len(r.Drift) == 0 && !l.mayWriteNotice(len(items)) {
 		return
@@ -35,7 +35,7 @@ func (l *Launch) noteDrift(r drift.Report) {
 func (l *Launch) mayWriteNotice(n int) bool {
 	note, err := l.Workspace.DriftNote(l.Declared.Name, *l.Entry)
 	switch {
-	case err != nil || note != nil && !note.OnlyNotice(drift.NotShown):
+	case err != nil || note != nil && !note.OnlyNotice(guard.NotShown):
 		return false
 	case n == 0 && note != nil:
 		os.Remove(l.Workspace.DriftPath(l.Declared.Name))

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
@@ -105,8 +104,8 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	options := guard.Options{Server: name, Review: "hallmark review " + name + w.ProjectFlag(), OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
 		Stderr: o.Stderr, Log: o.Log}
 	if locked {
-		options.Approved = drift.Approved{Items: entry.SurfaceItems, Varying: entry.Varying, Exclude: declared.Excluded()}
-		options.Observed = func(r drift.Report) { l.noteDrift(r) }
+		options.Approved = guard.Approved{Items: entry.SurfaceItems, Varying: entry.Varying, Exclude: declared.Excluded()}
+		options.Observed = func(r guard.Report) { l.noteDrift(r) }
 	} else {
 		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
 		for _, kind := range surface.Kinds() {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/machine"
@@ -43,7 +43,7 @@ func (l *Launch) Capture(ctx context.Context, within time.Duration, judged func(
 func NotShownEvidence(c evidence.Claim, o evidence.Observed) evidence.Evidence {
 	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
 	e := evidence.Compare(c, o)
-	e.Reason = drift.NotShown
+	e.Reason = guard.NotShown
 	return e
 }
 
@@ -59,9 +59,9 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 		want, locked := entry.SurfaceItems[key]
 		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
 			Where: project.LockFile + ", surface_items"}
-		item := machine.DriftItem{Got: now[key], Reason: drift.New}
+		item := machine.DriftItem{Got: now[key], Reason: guard.New}
 		if locked {
-			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, drift.Changed
+			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, guard.Changed
 		}
 		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]},
 			From: from}); e.Outcome != evidence.Match {
@@ -79,19 +79,19 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 		if locked {
 			c.Want = []digest.Digest{want}
 		}
-		drifted[key] = machine.DriftItem{Want: want, Reason: drift.Varying}
-		report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, drift.Varying))
+		drifted[key] = machine.DriftItem{Want: want, Reason: guard.Varying}
+		report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, guard.Varying))
 	}
 	for _, key := range lockentry.GoneItems(&entry, seen, excluded) {
 		if _, varies := shown.Varying[key]; varies {
 			continue
 		}
 		want := entry.SurfaceItems[key]
-		drifted[key] = machine.DriftItem{Want: want, Reason: drift.Gone}
+		drifted[key] = machine.DriftItem{Want: want, Reason: guard.Gone}
 		report = append(report, evidence.CannotVerify(evidence.Claim{
 			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want},
 			Where: project.LockFile + ", surface_items",
-		}, evidence.NotFound, drift.Gone))
+		}, evidence.NotFound, guard.Gone))
 	}
 	if len(drifted) > 0 {
 		e := evidence.Compare(evidence.Claim{

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
@@ -52,7 +52,7 @@ func (r *Reviewed) Varying() map[string]string {
 	all := map[string]string{}
 	for _, key := range r.Entry.Varying {
 		all[key] = "was not the same at each start when it was locked"
-		if r.Note != nil && r.Note.Items[key].Reason == drift.Varying {
+		if r.Note != nil && r.Note.Items[key].Reason == guard.Varying {
 			all[key] = "is not the same at each start now"
 		}
 	}
@@ -167,9 +167,9 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 			return nil, err
 		}
 		if out.Note != nil {
-			out.Absent = out.Note.Keys(drift.NotShown)
+			out.Absent = out.Note.Keys(guard.NotShown)
 		}
-		if out.Note == nil || out.Note.OnlyNotice(drift.NotShown) && !o.Dismiss {
+		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
 			out.Clean = true
 			return out, nil
 		}
@@ -317,11 +317,11 @@ func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, 
 		return slices.DeleteFunc(out.Note.Keys(reason),
 			func(key string) bool { return keys != nil && !slices.Contains(keys, key) })
 	}
-	varying := chosen(drift.Varying)
+	varying := chosen(guard.Varying)
 	out.Entry.Varying = slices.Compact(slices.Sorted(slices.Values(slices.Concat(entry.Varying, varying))))
 	// An item that one client did not see stays approved. An item that no client saw is removed, and so is one that varies.
 	if out.Surface, err = surface.Overlay(locked, s); err == nil {
-		out.Surface, err = out.Surface.Without(slices.Concat(chosen(drift.Gone), out.Entry.Varying)...)
+		out.Surface, err = out.Surface.Without(slices.Concat(chosen(guard.Gone), out.Entry.Varying)...)
 	}
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)

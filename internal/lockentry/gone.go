@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/drift"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -24,11 +24,11 @@ func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
 		if note == nil {
 			continue
 		}
-		for _, key := range note.Keys(drift.Gone) {
+		for _, key := range note.Keys(guard.Gone) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
 				Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
-			}, evidence.NotFound, drift.Gone))
+			}, evidence.NotFound, guard.Gone))
 		}
 	}
 	return report, nil

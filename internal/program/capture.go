@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -225,7 +225,7 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errors.New("it took too long"))
 	defer cancel()
-	listing, _, err := capture.Surface(ctx, started, []byte(s.caps), s.version, c.declared.Excluded())
+	listing, _, err := guard.Surface(ctx, started, []byte(s.caps), s.version, c.declared.Excluded())
 	failure := started.Failure()
 	started.Kill()
 	if err != nil && failure != nil {
@@ -267,7 +267,7 @@ func (d *deaths) first() *evidence.Error {
 // note stores err if it is about a process that died, and returns any other error.
 func (d *deaths) note(err error) error {
 	var problem *evidence.Error
-	if !errors.As(err, new(*capture.DiedError)) || !errors.As(err, &problem) {
+	if !errors.As(err, new(*guard.DiedError)) || !errors.As(err, &problem) {
 		return err
 	}
 	d.mu.Lock()

@@ -1,4 +1,4 @@
-package prune
+package guard
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ func pruned(t *testing.T, line string, result Shape) (out, left string) {
 
 // Of an introduction only what has no room for a sentence is passed on, the name is that which the user
 // gave, and what is left out is named by its path, without a word of the server.
-func TestIntroduction(t *testing.T) {
+func TestPruneIntroduction(t *testing.T) {
 	const around = `{"jsonrpc":"2.0","id":1,"result":{`
 	for _, c := range []struct{ in, want, left string }{
 		{`"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}}`, "", ""},

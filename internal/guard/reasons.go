@@ -1,4 +1,4 @@
-package drift
+package guard
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -28,14 +27,14 @@ func (s *State) unknownKind(kind surface.Kind) string {
 		return NotListed(kind, why)
 	}
 	if s.overflown[kind] {
-		return fmt.Sprintf("more of the server's %s drifted than can be remembered", listing.Plural(kind))
+		return fmt.Sprintf("more of the server's %s drifted than can be remembered", Plural(kind))
 	}
 	return ""
 }
 
 // NotListed says that a kind could not be listed.
 func NotListed(kind surface.Kind, why string) string {
-	return fmt.Sprintf("the server's %s could not be listed: %s", listing.Plural(kind), why)
+	return fmt.Sprintf("the server's %s could not be listed: %s", Plural(kind), why)
 }
 
 // showItem is the name of an item in a message.
@@ -145,7 +144,7 @@ func (s *State) RefuseAll() string {
 			return jsonrpc.ShowName(k) + ": " + drift[k].Reason
 		}
 	}
-	for _, m := range listing.Methods {
+	for _, m := range Methods {
 		if why := s.unknownKind(m.Kind); why != "" {
 			return why
 		}

@@ -1,9 +1,4 @@
-// Package drift knows what one server process has shown, judges each item of it against the approved
-// surface, and says why something must not be used.
-//
-// Nothing that drifted is forgotten: when it is more than can be remembered, everything of that kind
-// is refused until the session ends.
-package drift
+package guard
 
 import (
 	"github.com/hallmark-mcp/hallmark/digest"

@@ -1,4 +1,4 @@
-package capture_test
+package guard_test
 
 import (
 	"context"
@@ -11,12 +11,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/hallmark-mcp/hallmark/internal/guard/capture"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
-
-func TestMain(m *testing.M) { guardtest.Main(m) }
 
 // TestCapture lists the SDK's server in each version, page by page, and finds the same
 // surface.
@@ -26,7 +24,7 @@ func TestCapture(t *testing.T) {
 	var first string
 	for _, v := range guardtest.Versions {
 		p := guardtest.StartSelf(t, "sdk")
-		l, info, err := capture.Surface(t.Context(), p, json.RawMessage(`{ "roots" : {"listChanged":true} }`), v, nil)
+		l, info, err := guard.Surface(t.Context(), p, json.RawMessage(`{ "roots" : {"listChanged":true} }`), v, nil)
 		if err != nil {
 			t.Fatal(v, err)
 		}
@@ -50,7 +48,7 @@ func TestCapture(t *testing.T) {
 
 // TestCaptureExclude leaves out kinds that are not wanted.
 func TestCaptureExclude(t *testing.T) {
-	l, _, err := capture.Surface(t.Context(), guardtest.StartSelf(t, "sdk"), nil, "2025-11-25",
+	l, _, err := guard.Surface(t.Context(), guardtest.StartSelf(t, "sdk"), nil, "2025-11-25",
 		map[surface.Kind]bool{surface.KindInstructions: true, surface.KindTool: true, surface.KindResource: true})
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +93,7 @@ func TestCaptureHostile(t *testing.T) {
 				defer cancel()
 			}
 			p, _ := guardtest.StartPeer(t, x.r, nil)
-			l, info, err := capture.Surface(ctx, p, nil, "2025-11-25", nil)
+			l, info, err := guard.Surface(ctx, p, nil, "2025-11-25", nil)
 			switch {
 			case x.why == "" && (err != nil || len(l.Tools) != 1 || info.Stateless != (name == "only discover")):
 				t.Errorf("%v, %s, %+v", err, l.Tools, info)
@@ -110,7 +108,7 @@ func TestCaptureHostile(t *testing.T) {
 // speaks, and nothing else of a protocol without sessions: it is captured under the newest that it speaks.
 func TestCaptureSessions(t *testing.T) {
 	url := guardtest.Serve(t, &mcp.StreamableHTTPOptions{}, func(h http.Handler) http.Handler { return h })
-	l, info, err := capture.Surface(t.Context(), guardtest.Dial(t, url, nil), nil, "2026-07-28", nil)
+	l, info, err := guard.Surface(t.Context(), guardtest.Dial(t, url, nil), nil, "2026-07-28", nil)
 	if err != nil || info.ProtocolVersion != "2025-11-25" || info.Stateless || len(l.Tools) != 2 {
 		t.Errorf("%v: %+v, %d tools", err, info, len(l.Tools))
 	}

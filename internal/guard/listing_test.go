@@ -1,4 +1,4 @@
-package listing
+package guard
 
 import (
 	"context"

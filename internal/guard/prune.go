@@ -1,12 +1,4 @@
-// Package prune leaves out of a server's introduction and of its listings what no digest covers.
-//
-// What a server says of itself, and around the items of a listing, is in no digest. So only what has
-// no room for text of the server is passed on: the members that the protocol names, with values that
-// are numbers, words of the protocol and versions. Everything else is left out, whether the protocol
-// knows it or not. Three things cannot be left out because clients need them, and are replaced: the
-// server's name by the one that its user gave it, the cursor of a page by a name that the caller
-// makes, and the reason of an error by a quotation of it.
-package prune
+package guard
 
 import (
 	"bytes"

@@ -1,5 +1,4 @@
-// Package capture reads the whole surface of a server, as a client that calls nothing.
-package capture
+package guard
 
 import (
 	"bytes"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -41,7 +39,7 @@ func (e *DiedError) Error() string {
 const deathGrace = 2 * time.Second
 
 // explainDeath is err, or a DiedError if the process ended before it answered the first request.
-func (c *client) explainDeath(ctx context.Context, method string, err error) error {
+func (c *captureClient) explainDeath(ctx context.Context, method string, err error) error {
 	if c.answered || c.p.IsRemote() || !c.p.WaitFor(ctx.Done(), deathGrace) {
 		return err
 	}
@@ -78,25 +76,25 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	if caps, err = compact(caps); err != nil {
 		return l, info, fmt.Errorf("client capabilities: %w", err)
 	}
-	c := &client{p: p, lines: jsonrpc.NewLines(p.Stdout, jsonrpc.LineLimit), caps: caps, version: version}
+	c := &captureClient{p: p, lines: jsonrpc.NewLines(p.Stdout, jsonrpc.LineLimit), caps: caps, version: version}
 	stop := context.AfterFunc(ctx, func() { // ends a read or write that waits
 		p.Stdin.Stop()
 		p.Stdout.Stop()
 	})
 	defer stop()
 
-	handshakes := []func(context.Context) (listing.Answer, error){c.initialize, c.discover}
+	handshakes := []func(context.Context) (Answer, error){c.initialize, c.discover}
 	if version >= process.FirstStateless {
-		handshakes = []func(context.Context) (listing.Answer, error){c.discover, c.initialize}
+		handshakes = []func(context.Context) (Answer, error){c.discover, c.initialize}
 	}
-	var hello listing.Answer
+	var hello Answer
 	for _, shake := range handshakes {
 		if hello, err = shake(ctx); err != nil || hello.Err == nil && c.speaksVersion(hello.Result) {
 			break
 		}
 	}
 	if err == nil && hello.Err != nil {
-		code, why := listing.ReadError(hello.Err)
+		code, why := ReadError(hello.Err)
 		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code,
 			jsonrpc.ShowReason(why))
 	}
@@ -107,14 +105,14 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	if err != nil {
 		return l, info, err
 	}
-	list := listing.Lister{Ask: c.ask}
+	list := Lister{Ask: c.ask}
 	if info.Stateless = c.meta != nil; info.Stateless {
 		list.Meta = c.meta
 	} else if err := c.send([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
 		return l, info, err
 	}
 	for k, into := range []*[]json.RawMessage{&l.Tools, &l.Prompts, &l.Resources, &l.ResourceTemplates} {
-		if offers.Has(listing.Methods[k].Capability) && !exclude[listing.Methods[k].Kind] {
+		if offers.Has(Methods[k].Capability) && !exclude[Methods[k].Kind] {
 			if *into, err = list.List(ctx, k); err != nil {
 				return l, info, err
 			}
@@ -136,7 +134,7 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // client is a client that waits for each answer before it goes on.
-type client struct {
+type captureClient struct {
 	p        *process.Process
 	lines    *jsonrpc.Lines
 	s        jsonrpc.Scanner
@@ -151,7 +149,7 @@ type client struct {
 const clientInfo = `{"name":"hallmark","version":"1"}`
 
 // initialize asks for the introduction of a server with sessions.
-func (c *client) initialize(ctx context.Context) (listing.Answer, error) {
+func (c *captureClient) initialize(ctx context.Context) (Answer, error) {
 	c.meta = nil
 	version := c.version
 	if version >= process.FirstStateless {
@@ -162,7 +160,7 @@ func (c *client) initialize(ctx context.Context) (listing.Answer, error) {
 }
 
 // discover asks for the introduction of a stateless server.
-func (c *client) discover(ctx context.Context) (listing.Answer, error) {
+func (c *captureClient) discover(ctx context.Context) (Answer, error) {
 	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,`+
 		`"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
 		max(c.version, process.FirstStateless), clientInfo, c.caps)
@@ -171,7 +169,7 @@ func (c *client) discover(ctx context.Context) (listing.Answer, error) {
 
 // speaksVersion reports whether the result of server/discover names the version that is asked for. A server
 // that keeps sessions may answer server/discover, and nothing else without initialize.
-func (c *client) speaksVersion(result []byte) bool {
+func (c *captureClient) speaksVersion(result []byte) bool {
 	var said struct {
 		Versions []string `json:"supportedVersions"`
 	}
@@ -179,15 +177,15 @@ func (c *client) speaksVersion(result []byte) bool {
 		slices.Contains(said.Versions, max(c.version, process.FirstStateless))
 }
 
-var introductionFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
+var captureIntroductionFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
 
 // readIntroduction reads the result of initialize or server/discover into l and info.
-func (c *client) readIntroduction(result []byte, l *surface.Listing, info *ServerInfo) (o listing.Offers, err error) {
+func (c *captureClient) readIntroduction(result []byte, l *surface.Listing, info *ServerInfo) (o Offers, err error) {
 	var at [4]jsonrpc.Span
-	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), introductionFields, at[:]); err != nil {
+	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), captureIntroductionFields, at[:]); err != nil {
 		return o, fmt.Errorf("the server's introduction: %w", err)
 	}
-	if o, err = listing.ReadOffers(&c.s, result, at[0]); err != nil {
+	if o, err = ReadOffers(&c.s, result, at[0]); err != nil {
 		return o, err
 	}
 	if at[1].Present() {
@@ -215,7 +213,7 @@ func (c *client) readIntroduction(result []byte, l *surface.Listing, info *Serve
 }
 
 // send writes one line to the server.
-func (c *client) send(line []byte) error {
+func (c *captureClient) send(line []byte) error {
 	if err := c.p.Stdin.WriteAll(append(line, '\n')); err != nil {
 		return fmt.Errorf("the server does not read: %w", err)
 	}
@@ -223,22 +221,22 @@ func (c *client) send(line []byte) error {
 }
 
 // ask sends a request and reads until its answer.
-func (c *client) ask(ctx context.Context, method string, params []byte) (listing.Answer, error) {
+func (c *captureClient) ask(ctx context.Context, method string, params []byte) (Answer, error) {
 	c.requests++
 	id := fmt.Sprintf("hallmark-%d", c.requests)
 	question := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
 	if err := c.send(question); err != nil {
-		return listing.Answer{}, c.explainDeath(ctx, method, err)
+		return Answer{}, c.explainDeath(ctx, method, err)
 	}
 	for {
 		line, err := c.lines.Next()
 		switch {
 		case ctx.Err() != nil:
-			return listing.Answer{}, fmt.Errorf("%s: no answer: %w", method, context.Cause(ctx))
+			return Answer{}, fmt.Errorf("%s: no answer: %w", method, context.Cause(ctx))
 		case errors.Is(err, jsonrpc.ErrLong):
-			return listing.Answer{}, fmt.Errorf("%s: %w", method, err)
+			return Answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
-			return listing.Answer{}, c.explainDeath(ctx, method,
+			return Answer{}, c.explainDeath(ctx, method,
 				fmt.Errorf("%s: the server ended without an answer", method))
 		}
 		i := jsonrpc.SkipSpace(line, 0)
@@ -252,7 +250,7 @@ func (c *client) ask(ctx context.Context, method string, params []byte) (listing
 				err = jsonrpc.ErrReturn
 			}
 			if err != nil {
-				return listing.Answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
+				return Answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
 			}
 		} else {
 			m, err := c.s.Message(line, i)
@@ -267,7 +265,7 @@ func (c *client) ask(ctx context.Context, method string, params []byte) (listing
 		for _, m := range messages {
 			a, ok, err := c.handleMessage(line, &m, "s"+id)
 			if err != nil {
-				return listing.Answer{}, fmt.Errorf("%s: %w", method, err)
+				return Answer{}, fmt.Errorf("%s: %w", method, err)
 			}
 			if ok {
 				c.answered = true
@@ -277,14 +275,14 @@ func (c *client) ask(ctx context.Context, method string, params []byte) (listing
 		for _, m := range jsonrpc.FindCandidates(line) {
 			if got, known := m.IDKey(); m.IsAnswer() && (known && got == "s"+id || !known && m.RPC &&
 				string(m.ID) != "null") {
-				return listing.Answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
+				return Answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
 			}
 		}
 	}
 }
 
 // handleMessage handles one message of the server; ok reports whether it answers id.
-func (c *client) handleMessage(line []byte, m *jsonrpc.Element, id string) (a listing.Answer, ok bool, err error) {
+func (c *captureClient) handleMessage(line []byte, m *jsonrpc.Element, id string) (a Answer, ok bool, err error) {
 	if errors.Is(m.Fault, jsonrpc.ErrSyntax) {
 		return a, false, nil // a greeting, for example
 	}
@@ -296,7 +294,7 @@ func (c *client) handleMessage(line []byte, m *jsonrpc.Element, id string) (a li
 		if !known || got != id || m.Result.Present() == m.Err.Present() {
 			return a, false, nil
 		}
-		return listing.CopyAnswer(line, &m.Message), true, nil
+		return CopyAnswer(line, &m.Message), true, nil
 	}
 	if !m.ID.Present() {
 		return a, false, nil

@@ -1,4 +1,4 @@
-package drift
+package guard
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -133,7 +132,7 @@ func (s *State) compare(key string, got digest.Digest) *Drift {
 
 // rawName is the name of an item, which may be malformed, as it is written, or nil.
 func rawName(kind surface.Kind, raw []byte) []byte {
-	for _, l := range listing.Methods {
+	for _, l := range Methods {
 		if l.Kind != kind {
 			continue
 		}
@@ -194,10 +193,10 @@ func (s *State) keepListing(kind surface.Kind, raw []json.RawMessage, err error)
 	for _, n := range s.sizes {
 		total += n
 	}
-	if total > listing.MaxSize {
+	if total > MaxSize {
 		raw, s.sizes[kind] = nil, 0
 		if err == nil {
-			err = fmt.Errorf("more than %d bytes with what was listed before", listing.MaxSize)
+			err = fmt.Errorf("more than %d bytes with what was listed before", MaxSize)
 		}
 	}
 	switch kind {

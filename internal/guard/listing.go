@@ -1,5 +1,4 @@
-// Package listing lists what a server shows: all items of a kind, page by page, within bounds.
-package listing
+package guard
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package drift
+package guard
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/guardtest"
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/guard/listing"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -106,7 +105,7 @@ func TestVarying(t *testing.T) {
 // TestListingsAddUp: kinds that are listed one after another share one limit.
 func TestListingsAddUp(t *testing.T) {
 	g := NewState(Approved{}, nil)
-	big := json.RawMessage(strings.Repeat("x", listing.MaxSize/2+1)) // malformed, which is quick
+	big := json.RawMessage(strings.Repeat("x", MaxSize/2+1)) // malformed, which is quick
 	g.SetListing(surface.KindTool, []json.RawMessage{big}, nil)
 	g.SetListing(surface.KindPrompt, []json.RawMessage{big}, nil)
 	if g.failed[surface.KindTool] != "" || g.failed[surface.KindPrompt] == "" || len(g.listing.Prompts) != 0 {
@@ -124,7 +123,7 @@ func TestLongNames(t *testing.T) {
 	long := "file:///" + strings.Repeat("./", jsonrpc.MaxName) + "a"
 	for _, kind := range []surface.Kind{surface.KindTool, surface.KindResource, surface.KindTemplate} {
 		for escape, name := range map[string]string{"": long, "\\u0041": strings.Repeat("\\u0041", jsonrpc.MaxName+1)} {
-			naming := listing.Methods[map[surface.Kind]int{surface.KindTool: 0, surface.KindResource: 2,
+			naming := Methods[map[surface.Kind]int{surface.KindTool: 0, surface.KindResource: 2,
 				surface.KindTemplate: 3}[kind]].Naming
 			raw := json.RawMessage(`{"` + naming + `":"` + name + `","inputSchema":{}}`)
 			it, err := surface.NewItem(kind, raw)
