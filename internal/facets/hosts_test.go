@@ -7,11 +7,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/listener"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
@@ -34,7 +34,7 @@ func TestHostsOfAProject(t *testing.T) {
 		t.Helper()
 		p.Host.Sending = s
 		for name, flow := range flows {
-			if err := flow(); evidence.ClassOf(err) != evidence.Refused || consent.NotAgreed(err) == nil {
+			if err := flow(); evidence.ClassOf(err) != evidence.Refused || wire.NotAgreed(err) == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -46,8 +46,8 @@ func TestHostsOfAProject(t *testing.T) {
 	refused(&host.Sending{})
 	refused(&host.Sending{Hosts: []string{"127.0.0.1", "127.0.0.1:1", "example.com:*"}})
 	asked := 0
-	ask := func(answer host.Consent) func([]consent.HostUse) (host.Consent, error) {
-		return func(uses []consent.HostUse) (host.Consent, error) {
+	ask := func(answer host.Consent) func([]wire.HostUse) (host.Consent, error) {
+		return func(uses []wire.HostUse) (host.Consent, error) {
 			if asked++; len(uses) != 1 || uses[0].Host != address {
 				t.Errorf("asked about %v", uses)
 			}
@@ -60,7 +60,7 @@ func TestHostsOfAProject(t *testing.T) {
 	}
 	p.Host.Sending = &host.Sending{AskHosts: ask(host.InformedConsent)}
 	for range 2 {
-		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
+		if err := flows["outdated"](); err == nil || wire.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)
 		}
 		p.Host.Sending = nil // another command, at no terminal
@@ -72,7 +72,7 @@ func TestHostsOfAProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(p.Host.Places.State, "variables.json")); err != nil ||
-		consent.NotAgreed(flows["outdated"]()) == nil {
+		wire.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}
 }

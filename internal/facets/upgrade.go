@@ -10,12 +10,12 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -107,7 +107,7 @@ func (u *upgrade) readNames(w *workspace.Workspace, names []string) error {
 }
 
 // hosts are those that are asked about what is meant.
-func (u *upgrade) hosts(w *workspace.Workspace, anyFacet bool) (uses []consent.HostUse) {
+func (u *upgrade) hosts(w *workspace.Workspace, anyFacet bool) (uses []wire.HostUse) {
 	if anyFacet {
 		uses = w.FacetHosts()
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -69,7 +68,7 @@ func (c *Client) fetchCargoConfig(ctx context.Context, ref artifact.Ref) (object
 			Err:  fmt.Errorf("the crates index: %w", err),
 			Hint: "crates come from a sparse index over https; see [source] in cargo's config.toml"}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig,
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: wire.ByConfig,
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
@@ -104,7 +103,7 @@ func (cargo) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dige
 	if line.checksum != "" {
 		claims, bad = registryClaim(ref, "the crates index, cksum", "sha256:"+line.checksum)
 	}
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: wire.ByAnswer,
 		Authorization: c.addCredentials(nil)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (c *Client) fetchCargoLine(ctx context.Context, ref artifact.Ref) (crate, e
 		return crate{}, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the crates index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig,
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: wire.ByConfig,
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
@@ -231,7 +230,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	if err != nil {
 		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer, Accept: "application/json",
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: wire.ByAnswer, Accept: "application/json",
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		return "", err
@@ -252,7 +251,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 		return refuse(evidence.Unsupported,
 			fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", wire.ShowURL(at)))
 	}
-	page, err := c.document(ctx, ref, transfer.Request{URL: at, By: consent.ByAnswer, Accept: "text/html",
+	page, err := c.document(ctx, ref, transfer.Request{URL: at, By: wire.ByAnswer, Accept: "text/html",
 		Authorization: c.addCredentials(nil)})
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusNotFound) {

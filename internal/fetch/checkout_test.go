@@ -10,7 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // checkout is the configuration in a checkout with these files, of a user with that .npmrc.
@@ -25,13 +25,13 @@ func checkout(t *testing.T, files map[string]string, user string, env map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Agreement.Ask = func(u consent.VariableUse) error {
+	config.Agreement.Ask = func(u wire.VariableUse) error {
 		if slices.Contains(agreed, u.String()) {
 			return nil
 		}
 		return u.Refusal()
 	}
-	config.Agreement.AskHost = func(consent.HostUse) error { return nil } // hostuse_test.go is about hosts
+	config.Agreement.AskHost = func(wire.HostUse) error { return nil } // hostuse_test.go is about hosts
 	return New(config)
 }
 

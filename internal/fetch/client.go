@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // Client fetches artifacts. It is safe for concurrent use.
@@ -20,7 +20,7 @@ type Client struct {
 	patient time.Time         // until when what is not there yet is asked for again: see Limits.Wait
 	held    *transfer.Budget  // for the files on this machine
 	network *transfer.Network // of the ecosystems without one of their own; in a view for one, of that
-	hosts   consent.Hosts     // those that may be asked
+	hosts   wire.Hosts        // those that may be asked
 
 	tools map[artifact.Kind]func() (*tool, error) // by the kind of their packages; shared by all views
 	idle  *connections                            // shared by all views

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // Config says how a [Client] reaches the outside. Its zero value fetches from the
@@ -53,7 +53,7 @@ type Config struct {
 
 	// Agreement asks for consent to send variables and to ask hosts that a checkout's files
 	// name. Nil refuses them. UserConfig sets it; who asks is set there.
-	Agreement *consent.Agreement
+	Agreement *wire.Agreement
 
 	// AnyHost lets every host be asked without consent. It is for a server, which strangers
 	// tell what to fetch, and which restricts addresses instead.
@@ -70,7 +70,7 @@ type Config struct {
 
 	// What those files say besides.
 	ignored  *userconfig.IgnoredSettings // settings of a checkout's files that are not taken; may be nil
-	named    consent.Named               // hosts that the files of the user and of the checkout name
+	named    wire.Named                  // hosts that the files of the user and of the checkout name
 	warnings []string                    // settings that are not honoured
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -163,7 +162,7 @@ func (c *Client) stagingError(ref artifact.Ref, err error) error {
 // transferError turns the error of a transfer into one of the three kinds that the package
 // comment names. A missing consent stays as it is.
 func (c *Client) transferError(ctx context.Context, ref artifact.Ref, u *url.URL, err error) error {
-	if consent.NotAgreed(err) != nil {
+	if wire.NotAgreed(err) != nil {
 		return err
 	}
 	var f *transfer.Failure

@@ -57,7 +57,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -105,7 +104,7 @@ func (c *Client) readTool(e ecosystem) (*tool, error) {
 	for _, w := range config.warnings {
 		c.log.Warn(w)
 	}
-	t := &tool{config: config, hosts: consent.NewHosts(config.named, config.Agreement, config.AnyHost)}
+	t := &tool{config: config, hosts: wire.NewHosts(config.named, config.Agreement, config.AnyHost)}
 	_, configured := e.registries(config)
 	for _, base := range configured {
 		t.hosts.AllowConfigured(wire.HostOfText(strings.TrimPrefix(base, "sparse+")))
@@ -212,6 +211,6 @@ func CheckBase(base string) error {
 // asks the registries of that tool. env is [os.Getenv] or a stand-in; projectDir and home may be
 // empty.
 func UserConfig(env func(string) string, projectDir, home string) Config {
-	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home, Agreement: new(consent.Agreement)}
+	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home, Agreement: new(wire.Agreement)}
 	return Config{Agreement: user.Agreement, Proxy: user.Proxy(), user: user}
 }

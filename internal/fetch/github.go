@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -70,7 +69,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub: %w", err)}
 	}
-	r := transfer.Request{URL: site, By: consent.ByConfig, Authorization: c.addCredentials(nil)}
+	r := transfer.Request{URL: site, By: wire.ByConfig, Authorization: c.addCredentials(nil)}
 	asset, err := c.fetchGitHubAsset(ctx, ref)
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusTooManyRequests) {
@@ -101,7 +100,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	}
 	if header != "" && asset.id != "" {
 		// Only the API gives out the assets of a private repository.
-		r = transfer.Request{URL: at, By: consent.ByConfig, Accept: "application/octet-stream", Authorization: auth}
+		r = transfer.Request{URL: at, By: wire.ByConfig, Accept: "application/octet-stream", Authorization: auth}
 	} else if u, err := fileURL(site, asset.url); err == nil && asset.url != "" && wire.SameHost(u, site) {
 		r.URL = u
 	}
@@ -130,7 +129,7 @@ func (c *Client) fetchGitHubAsset(ctx context.Context, ref artifact.Ref) (gitHub
 		return fail(evidence.Unsupported, nil, fmt.Errorf("GitHub API: %w", err))
 	}
 	data, err := c.document(ctx, ref, transfer.Request{
-		URL: u, By: consent.ByConfig, Accept: "application/vnd.github+json", Final429: true,
+		URL: u, By: wire.ByConfig, Accept: "application/vnd.github+json", Final429: true,
 		Authorization: c.addCredentials(gitHubAuthorization(g))})
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Hint == "" && e.Cause == evidence.NotFound && g.Token == "" {
 		e.Hint = "is there a release of this tag? if the repository is private, set GITHUB_TOKEN"

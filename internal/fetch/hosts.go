@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // newHosts returns the hosts that c may ask: the public registries, those that an operator's
 // credentials are for, and those that the user's configuration of any tool names.
-func (c *Client) newHosts() consent.Hosts {
-	h := consent.NewHosts(consent.Named{}, c.config.Agreement, c.config.AnyHost).OrElse(c.isNamedByTool)
+func (c *Client) newHosts() wire.Hosts {
+	h := wire.NewHosts(wire.Named{}, c.config.Agreement, c.config.AnyHost).OrElse(c.isNamedByTool)
 	for _, e := range ecosystems {
 		public, _ := e.registries(c.config)
 		for _, base := range public {
@@ -48,7 +47,7 @@ func (c *Client) Names(host string) bool { return c.hosts.Names(host) }
 // CheckoutHosts returns the hosts that only the checkout's configuration names, and that are
 // asked for packages of a kind, as registry or as proxy; sorted. A configuration that cannot be read
 // names none.
-func (c *Client) CheckoutHosts(kind artifact.Kind) []consent.HostUse {
+func (c *Client) CheckoutHosts(kind artifact.Kind) []wire.HostUse {
 	c, err := c.withTool(kind)
 	if err != nil {
 		return nil // the fetch reports it

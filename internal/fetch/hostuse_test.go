@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/e2e/listener"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // TestHostsOfACheckout: nothing connects to a host that only a checkout names before a person
@@ -88,13 +88,13 @@ func TestHostsOfACheckout(t *testing.T) {
 				}
 				config.Limits.Retries = -1
 				if agreed != nil {
-					config.Agreement.AskHost = func(u consent.HostUse) error {
+					config.Agreement.AskHost = func(u wire.HostUse) error {
 						for _, a := range agreed {
 							if a == u.Host {
 								return nil
 							}
 						}
-						return consent.Refusal(u)
+						return wire.Refusal(u)
 					}
 				}
 				return New(config)
@@ -111,7 +111,7 @@ func TestHostsOfACheckout(t *testing.T) {
 			if n := connections.Load(); n > 0 {
 				t.Errorf("%d connections before anybody agreed", n)
 			}
-			if err := use(at(host)); consent.NotAgreed(err) != nil {
+			if err := use(at(host)); wire.NotAgreed(err) != nil {
 				t.Errorf("agreed to: %v", err)
 			}
 			if n := connections.Load(); (n == 0) != tt.silent {
@@ -174,7 +174,7 @@ func TestHostThatAnswers(t *testing.T) {
 	near := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, far, http.StatusFound) })
 	c := newClient(t, config)
 	ref := mustRef(t, near+"/notes.mcpb")
-	if _, err := c.Fetch(t.Context(), ref); consent.NotAgreed(err) == nil {
+	if _, err := c.Fetch(t.Context(), ref); wire.NotAgreed(err) == nil {
 		t.Errorf("nobody named it: %v", err)
 	}
 	d, err := c.ForRefs(ref).Fetch(t.Context(), ref)
@@ -182,7 +182,7 @@ func TestHostThatAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Close()
-	if _, err := c.Fetch(t.Context(), ref); consent.NotAgreed(err) == nil {
+	if _, err := c.Fetch(t.Context(), ref); wire.NotAgreed(err) == nil {
 		t.Errorf("who named it was another: %v", err)
 	}
 }

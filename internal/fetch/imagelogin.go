@@ -16,7 +16,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -27,7 +26,7 @@ import (
 // the URL that the registry names, often on another host, and the credentials are sent
 // there over https, as the protocol demands. It sets the repository's header and scheme.
 func (c *Client) logIn(ctx context.Context, ref artifact.Ref, r *ociRepository) error {
-	if err := c.hosts.Check(r.base, consent.ByRef); err != nil {
+	if err := c.hosts.Check(r.base, wire.ByRef); err != nil {
 		return err
 	}
 	auth, err := c.findOCICredentials(ctx, ref, r)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -27,7 +26,7 @@ func (c *Client) Mirror(ctx context.Context, u *url.URL, dir string, limit int64
 	defer release()
 	path = filepath.Join(dir, "file")
 	note := path + ".version"
-	request := transfer.Request{URL: u, Base: u, By: consent.ByConfig, Most: limit}
+	request := transfer.Request{URL: u, Base: u, By: wire.ByConfig, Most: limit}
 	if _, err := os.Stat(path); err == nil {
 		request.Known = readVersion(note) // one that is lost, or older than the file, costs a download
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -81,7 +80,7 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: v.From, Err: err}
 	}
 	claims, bad := v.claims(ref)
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: base, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: base, By: wire.ByAnswer,
 		Authorization: c.addCredentials(c.config.NPM.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
@@ -127,7 +126,7 @@ func (c *Client) fetchVersionDocument(ctx context.Context, ref artifact.Ref, bas
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "set a URL of https, or one of localhost: npm config set registry URL"}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig,
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: wire.ByConfig,
 		Accept: "application/json", Authorization: c.addCredentials(c.config.NPM.Authorization)})
 	if err != nil {
 		return nil, err

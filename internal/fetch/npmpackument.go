@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -53,7 +52,7 @@ func (c *Client) openPackument(ctx context.Context, ref artifact.Ref, base strin
 	if err != nil {
 		return err
 	}
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig, Accept: "application/json",
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, Base: u, By: wire.ByConfig, Accept: "application/json",
 		Authorization: c.addCredentials(c.config.NPM.Authorization), Most: min(maxPackument, c.limits.FileSize)}, nil)
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -51,7 +50,7 @@ func (c *Client) fetchServiceIndex(ctx context.Context, ref artifact.Ref) (*serv
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: errors.New("the URL of the NuGet service index cannot be parsed")}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: wire.ByConfig, Accept: "application/json",
 		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
@@ -90,7 +89,7 @@ func (c *Client) downloadNuGet(ctx context.Context, ref artifact.Ref, index *ser
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from),
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
 	}
-	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: wire.ByAnswer,
 		Authorization: c.addCredentials(nil)}, algs)
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 		e.Hint = "is this version published? a new one takes some minutes to appear"
@@ -125,7 +124,7 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	if err != nil {
 		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from), Err: err}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: wire.ByAnswer,
 		Authorization: c.addCredentials(nil)})
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"

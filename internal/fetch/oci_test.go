@@ -24,8 +24,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 const (
@@ -466,7 +466,7 @@ func TestImagesOfAUserPlainHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.Limits.Retries = -1
-	config.Agreement.AskHost = func(consent.HostUse) error { return nil }
+	config.Agreement.AskHost = func(wire.HostUse) error { return nil }
 	r := newImages()
 	one := r.image(t, "1", "io.example/notes")
 	server := httptest.NewServer(r)

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
@@ -102,7 +101,7 @@ func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []diges
 	}
 	file := files[0]
 	claims, bad := strongestClaim(ref, file.where, file.hashes)
-	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: wire.ByAnswer,
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
@@ -218,7 +217,7 @@ func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (strin
 		return "", missing
 	}
 	file := files[max(0, slices.IndexFunc(files, func(f pypiFile) bool { return strings.HasSuffix(f.name, ".whl") }))]
-	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: consent.ByAnswer,
+	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, Base: file.index, By: wire.ByAnswer,
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, []digest.Algorithm{digest.SHA256})
 	if err != nil {
 		return "", err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -23,7 +22,7 @@ func (c *Client) fetchPyPIRelease(ctx context.Context, ref artifact.Ref, base st
 		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the package index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: consent.ByConfig,
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, Base: u, By: wire.ByConfig,
 		Accept:        "application/json",
 		Authorization: c.addCredentials(c.config.PyPI.Authorization)})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -39,7 +38,7 @@ func (c *Client) listPyPIBySimple(ctx context.Context, ref artifact.Ref, root st
 	var media string
 	from := u
 	data, err := c.document(ctx, ref, transfer.Request{
-		URL: u, Base: u, By: consent.ByConfig, Accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
+		URL: u, Base: u, By: wire.ByConfig, Accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
 		Authorization: c.addCredentials(c.config.PyPI.Authorization),
 		Head: func(resp *http.Response) {
 			media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))

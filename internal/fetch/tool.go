@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // tool is what the user's files say of one ecosystem. They are read when it is first needed, so that
@@ -13,7 +13,7 @@ import (
 // comes from the registries of its own tool.
 type tool struct {
 	config  Config
-	hosts   consent.Hosts     // that the configuration names
+	hosts   wire.Hosts        // that the configuration names
 	network *transfer.Network // nil if the ecosystem has none of its own
 }
 

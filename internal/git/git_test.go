@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/listener"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -34,7 +33,7 @@ func TestSilentGit(t *testing.T) {
 		}
 	}()
 	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""),
-		Environ: os.Environ(), Time: time.Second, Work: t.TempDir(), May: func(consent.HostUse) error { return nil }}
+		Environ: os.Environ(), Time: time.Second, Work: t.TempDir(), May: func(wire.HostUse) error { return nil }}
 	hang.Ends(t, "a silent server's repository", func() { _, err = r.Resolve(t.Context(), Ref{}) })
 	var e *wire.Error
 	if !errors.As(err, &e) || e.Cause != evidence.Unreachable {
@@ -48,7 +47,7 @@ func TestSilentGit(t *testing.T) {
 // TestGitWithoutPassword: an error does not show the password of a URL.
 func TestGitWithoutPassword(t *testing.T) {
 	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""),
-		Environ: os.Environ(), May: func(consent.HostUse) error { return nil }}
+		Environ: os.Environ(), May: func(wire.HostUse) error { return nil }}
 	if _, err := r.Resolve(t.Context(), Ref{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
@@ -58,11 +57,11 @@ func TestGitWithoutPassword(t *testing.T) {
 func TestRepositoryHost(t *testing.T) {
 	host, connections := listener.Start(t)
 	var asked sync.Map
-	refuse := func(u consent.HostUse) error {
+	refuse := func(u wire.HostUse) error {
 		asked.Store(u.Host, true)
-		return consent.Refusal(u)
+		return wire.Refusal(u)
 	}
-	for _, may := range []func(consent.HostUse) error{nil, refuse} {
+	for _, may := range []func(wire.HostUse) error{nil, refuse} {
 		for _, scheme := range []string{"https://", "ssh://git@", "https://user:s3cret@"} {
 			address := scheme + host + "/kit.git"
 			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(),
@@ -70,7 +69,7 @@ func TestRepositoryHost(t *testing.T) {
 			_, resolving := r.Resolve(t.Context(), Ref{})
 			_, fetching := r.Fetch(t.Context(), strings.Repeat("a", 40))
 			for _, err := range []error{resolving, fetching} {
-				if consent.NotAgreed(err) == nil || strings.Contains(err.Error(), "s3cret") {
+				if wire.NotAgreed(err) == nil || strings.Contains(err.Error(), "s3cret") {
 					t.Errorf("%s: %v", address, err)
 				}
 			}

@@ -33,7 +33,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -55,7 +54,7 @@ type Repository struct {
 
 	// May is asked about the repository's host before a connection to it; an error refuses it.
 	// Nil allows only the public hosts of repositories.
-	May  func(consent.HostUse) error
+	May  func(wire.HostUse) error
 	Time time.Duration // for a commit, and for each run of git; 0 is fetchTime
 	Work string        // where temporary directories are made, for the user alone; "" is the system's
 }
@@ -132,9 +131,9 @@ func (r Repository) checkHost() error {
 	if publicHosts[host] {
 		return nil
 	}
-	use := consent.HostUse{Host: host, File: r.name()}
+	use := wire.HostUse{Host: host, File: r.name()}
 	if r.May == nil {
-		return consent.Refusal(use)
+		return wire.Refusal(use)
 	}
 	return r.May(use)
 }

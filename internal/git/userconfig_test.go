@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // userWorld is a user with a git configuration of their own, at work in a checkout with another.
@@ -71,7 +71,7 @@ func (w *userWorld) script(dir, name, body string) (path, ran string) {
 func (w *userWorld) repository(url string, environ ...string) Repository {
 	return Repository{URL: url, Checkout: foreign.FindCheckout(w.checkout, w.home), Work: w.t.TempDir(),
 		Environ: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "GIT_CONFIG_NOSYSTEM=1"}, environ...),
-		May:     func(consent.HostUse) error { return nil }}
+		May:     func(wire.HostUse) error { return nil }}
 }
 
 // TestSSHCommandOfUser: core.sshCommand of the user's configuration is used, and that of the checkout is not.

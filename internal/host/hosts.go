@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/machine"
 )
@@ -15,7 +14,7 @@ import (
 // error of class Refused that says how to consent; nothing was sent then. Hosts that Hallmark
 // itself or the user's configuration names need no consent. A person is asked about all hosts
 // with one question, and the answer is kept on this machine.
-func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
+func (h *Host) RequireHostConsent(uses ...wire.HostUse) error {
 	if len(uses) == 0 {
 		return nil
 	}
@@ -23,16 +22,16 @@ func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
 	if err != nil {
 		return err
 	}
-	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u wire.HostUse) bool {
 		return known.HasHost(u.Host) || h.Sending.allows(u.Host) || h.NeedsNoConsent(u.Host)
 	})
-	slices.SortStableFunc(uses, func(a, b consent.HostUse) int { return strings.Compare(a.Host, b.Host) })
-	uses = slices.CompactFunc(uses, func(a, b consent.HostUse) bool { return a.Host == b.Host })
+	slices.SortStableFunc(uses, func(a, b wire.HostUse) int { return strings.Compare(a.Host, b.Host) })
+	uses = slices.CompactFunc(uses, func(a, b wire.HostUse) bool { return a.Host == b.Host })
 	if len(uses) == 0 {
 		return nil
 	}
 	if h.Sending == nil {
-		return consent.Refusal(uses...)
+		return wire.Refusal(uses...)
 	}
 	asked, err := h.Sending.askHosts(uses)
 	if err != nil || len(asked) == 0 {
@@ -63,11 +62,11 @@ func (s *Sending) AllowURL(text string) {
 
 // askHosts asks about the hosts that have no answer yet, and returns those that a person agreed
 // to now. It fails if one of them was declined, now or before.
-func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) {
+func (s *Sending) askHosts(uses []wire.HostUse) (agreed []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := false
-	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u wire.HostUse) bool {
 		yes, asked := s.hosts[u.Host]
 		refused = refused || asked && !yes
 		return yes || s.allowsHost(u.Host)
@@ -77,11 +76,11 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 	}
 	for _, u := range uses {
 		if _, err := machine.ParseHost(u.Host); err != nil {
-			return nil, consent.Refusal(u) // nobody could agree to such a name
+			return nil, wire.Refusal(u) // nobody could agree to such a name
 		}
 	}
 	if refused || s.AskHosts == nil {
-		return nil, consent.Refusal(uses...)
+		return nil, wire.Refusal(uses...)
 	}
 	answer, err := s.AskHosts(uses)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 		agreed = append(agreed, u.Host)
 	}
 	if answer != InformedConsent {
-		return nil, consent.Refusal(uses...)
+		return nil, wire.Refusal(uses...)
 	}
 	return agreed, nil
 }
@@ -148,7 +147,7 @@ func HostOfURL(text string) string {
 // NoAnswer returns the error of a request that got no answer, of class Operation because nothing
 // was decided. A missing consent stays what it is, a refusal.
 func NoAnswer(subject string, err error) error {
-	if refusal := consent.NotAgreed(err); refusal != nil {
+	if refusal := wire.NotAgreed(err); refusal != nil {
 		return refusal
 	}
 	return evidence.Errorf(evidence.Operation, subject, "", err)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/places"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -37,8 +37,8 @@ type Setup struct {
 	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent
 	AllowHosts []string // "HOST", "HOST:PORT", "HOST:*": that a file of the checkout may have asked
 	// Ask and AskHosts put a question to a person; nil if no person can be asked.
-	Ask      func(consent.VariableUse) (Consent, error)
-	AskHosts func([]consent.HostUse) (Consent, error)
+	Ask      func(wire.VariableUse) (Consent, error)
+	AskHosts func([]wire.HostUse) (Consent, error)
 }
 
 // Open makes the Host of a setup: it finds the user's directories, and combines what the setup allows
@@ -79,7 +79,7 @@ func Open(s Setup) (*Host, error) {
 		Kept: new(Kept), Answers: new(Answers),
 	}
 	config.Agreement.Ask = h.RequireVariableConsent
-	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }
+	config.Agreement.AskHost = func(u wire.HostUse) error { return h.RequireHostConsent(u) }
 	h.Patience = &transfer.Patience{}
 	if s.Logger != nil {
 		h.Patience.Say = func(name string) { s.Logger.Warn("waiting for " + surface.Escape(name) + "…") }

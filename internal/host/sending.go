@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/machine"
 )
 
@@ -22,10 +22,10 @@ type Sending struct {
 	Hosts   []string           // consented to with --allow-host: "HOST", "HOST:PORT" or "HOST:*"
 
 	// Ask puts a question about a variable to the person at the terminal; nil if there is none.
-	Ask func(consent.VariableUse) (Consent, error)
+	Ask func(wire.VariableUse) (Consent, error)
 
 	// AskHosts puts one question about hosts; nil if no person can be asked.
-	AskHosts func([]consent.HostUse) (Consent, error)
+	AskHosts func([]wire.HostUse) (Consent, error)
 
 	mu      sync.Mutex
 	answers map[machine.Variable]bool // of this run, so that nothing is asked twice
@@ -51,7 +51,7 @@ func (h *Host) readVariables() (*machine.Variables, error) {
 
 // RequireVariableConsent returns nil if the variable may be sent to the host, else an error of
 // class Refused that says how to consent. Nothing was sent then.
-func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
+func (h *Host) RequireVariableConsent(u wire.VariableUse) error {
 	v, err := machine.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {
 		return u.Refusal() // nobody could agree to such a name

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/advisory"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -88,7 +87,7 @@ func knownEvidence(a advisory.Advisory, server, where string) evidence.Evidence 
 // unreadAdvisories is evidence of a database that cannot be read: it may know something. A missing consent, and a command
 // that was stopped, stay errors.
 func unreadAdvisories(ctx context.Context, where string, err error) (evidence.Report, error) {
-	if refusal := consent.NotAgreed(err); refusal != nil {
+	if refusal := wire.NotAgreed(err); refusal != nil {
 		return nil, refusal
 	}
 	if ctx.Err() != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
@@ -22,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -339,7 +339,7 @@ func checkTag(ctx context.Context, w *workspace.Workspace, entry project.ServerL
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if refusal := consent.NotAgreed(err); refusal != nil {
+		if refusal := wire.NotAgreed(err); refusal != nil {
 			return nil, refusal
 		}
 		return evidence.Report{evidence.CannotVerify(ImageTagEvidence(entry, evidence.Observed{}).Claim,

@@ -9,11 +9,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -108,7 +108,7 @@ func remoteEvidence(entry project.ServerLock) evidence.Evidence {
 }
 
 // headerUses returns the variables that the headers of a remote server send, and where.
-func headerUses(s project.Server) ([]consent.VariableUse, error) {
+func headerUses(s project.Server) ([]wire.VariableUse, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, s.Name, "", fmt.Errorf("its URL: %w", err))
@@ -117,9 +117,9 @@ func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	if u.Scheme == "https" {
 		host = strings.TrimSuffix(host, ":443")
 	}
-	var uses []consent.VariableUse
+	var uses []wire.VariableUse
 	for _, name := range s.HeaderVariables() {
-		uses = append(uses, consent.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " +
+		uses = append(uses, wire.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " +
 			s.Name})
 	}
 	return uses, nil

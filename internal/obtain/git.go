@@ -12,10 +12,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -213,7 +213,7 @@ func repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 		work = filepath.Join(w.Host.Places.Cache, "work")
 	}
 	return gitrepo.Repository{URL: f.Git, Checkout: tool.Checkout(w.Host), Environ: w.Host.Environ, Work: work,
-		May: func(u consent.HostUse) error { return w.MayAsk(u) }}
+		May: func(u wire.HostUse) error { return w.MayAsk(u) }}
 }
 
 // gitError gives the error of a repository its class.

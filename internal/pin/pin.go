@@ -17,12 +17,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -69,7 +69,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	)
 	slices.Sort(names)
 	names = slices.Compact(names)
-	var uses []consent.HostUse
+	var uses []wire.HostUse
 	for _, name := range names {
 		if declared, err := w.Server(name); err == nil {
 			uses = append(uses, w.ServerHosts(declared)...)

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -280,7 +279,7 @@ func (x *Externals) placeIn(dir string) error {
 
 // fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.
 func fetchError(subject string, err error) error {
-	if refusal := consent.NotAgreed(err); refusal != nil {
+	if refusal := wire.NotAgreed(err); refusal != nil {
 		return refusal
 	}
 	var outside *wire.Error

@@ -7,12 +7,12 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -37,7 +37,7 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
 	upstream := &client.Client{Base: o.Registry.URL, May: func() error {
-		return h.RequireHostConsent(consent.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile +
+		return h.RequireHostConsent(wire.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile +
 			", [registry] url"})
 	}}
 	rec, err := upstream.ArchiveRecord(ctx, string(ledger.Plugin), name, version)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/advisory"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -108,7 +108,7 @@ func (w *Workspace) openAdvisories(ctx context.Context, kind artifact.Kind, from
 }
 
 // PackageHosts returns the host that is asked about the packages of a server that is about to be locked.
-func (w *Workspace) PackageHosts(s project.Server) []consent.HostUse {
+func (w *Workspace) PackageHosts(s project.Server) []wire.HostUse {
 	if s.Record != "" || s.Source != "" {
 		return w.AdvisoryHosts() // a record says of which kind its package is
 	}
@@ -124,10 +124,10 @@ func (w *Workspace) PackageHosts(s project.Server) []consent.HostUse {
 }
 
 // AdvisoryHosts returns the host that advisories are got from; none if that is a directory, or nowhere.
-func (w *Workspace) AdvisoryHosts() []consent.HostUse {
+func (w *Workspace) AdvisoryHosts() []wire.HostUse {
 	from := w.Config.Policy.AdvisoriesURL()
 	if from == "" {
 		return nil
 	}
-	return []consent.HostUse{{Host: host.HostOfURL(from), File: project.ConfigFile + ", [policy] advisories"}}
+	return []wire.HostUse{{Host: host.HostOfURL(from), File: project.ConfigFile + ", [policy] advisories"}}
 }

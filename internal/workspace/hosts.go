@@ -7,28 +7,28 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // MayAsk requires consent to ask hosts, as [host.Host.RequireHostConsent] does, except for the host
 // that the caller named.
-func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
-	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
+func (w *Workspace) MayAsk(uses ...wire.HostUse) error {
+	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u wire.HostUse) bool {
 		return w.NamedHost != "" && u.Host == w.NamedHost
 	})...)
 }
 
 // registryHosts returns the project's registry, nil if it names none.
-func (w *Workspace) registryHosts() []consent.HostUse {
+func (w *Workspace) registryHosts() []wire.HostUse {
 	if w.Config.Registry.URL == "" {
 		return nil
 	}
-	return []consent.HostUse{
+	return []wire.HostUse{
 		{Host: host.HostOfURL(w.Config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
 }
 
@@ -40,18 +40,18 @@ func (w *Workspace) registryClient() *client.Client {
 }
 
 // facetHosts returns the hosts that a facet comes from.
-func (w *Workspace) facetHosts(f project.Facet) []consent.HostUse {
+func (w *Workspace) facetHosts(f project.Facet) []wire.HostUse {
 	if f.Kind().HasRecords() {
 		return w.registryHosts()
 	}
 	if url := f.URL(); url != "" {
-		return []consent.HostUse{{Host: host.HostOfURL(url), File: project.ConfigFile + ", facet " + f.Name}}
+		return []wire.HostUse{{Host: host.HostOfURL(url), File: project.ConfigFile + ", facet " + f.Name}}
 	}
 	return nil
 }
 
 // FacetHosts returns the hosts that all declared facets come from.
-func (w *Workspace) FacetHosts() (uses []consent.HostUse) {
+func (w *Workspace) FacetHosts() (uses []wire.HostUse) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
 		uses = append(uses, w.facetHosts(w.Config.Facets[name])...)
 	}
@@ -60,8 +60,8 @@ func (w *Workspace) FacetHosts() (uses []consent.HostUse) {
 
 // ServerHosts returns the hosts that are asked for the program of a server. Consent to reach a
 // server by its URL is asked separately: see PinOptions.
-func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
-	theirs := func(kind artifact.Kind) []consent.HostUse {
+func (w *Workspace) ServerHosts(s project.Server) (uses []wire.HostUse) {
+	theirs := func(kind artifact.Kind) []wire.HostUse {
 		if w.Host.Fetch == nil {
 			return nil
 		}
@@ -83,7 +83,7 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
 		if p.Repository() != "" {
 			uses = append(uses,
-				consent.HostUse{Host: fetch.RepositoryHost(p.Repository()),
+				wire.HostUse{Host: fetch.RepositoryHost(p.Repository()),
 					File: from + ", server " + s.Name})
 			continue
 		}
@@ -94,7 +94,7 @@ func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
 }
 
 // LockHosts returns the hosts that are asked about locked entries.
-func (w *Workspace) LockHosts() (uses []consent.HostUse) {
+func (w *Workspace) LockHosts() (uses []wire.HostUse) {
 	for _, name := range w.Lock.Servers() {
 		entry, _ := w.Lock.Server(name)
 		if entry.Record != nil && entry.Record.Registry == w.Config.Registry.Name() {
@@ -102,7 +102,7 @@ func (w *Workspace) LockHosts() (uses []consent.HostUse) {
 		}
 		if repository, _, ok := host.CutLast(entry.Image, ":"); ok {
 			uses = append(uses,
-				consent.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
+				wire.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
 		}
 	}
 	for _, name := range w.Lock.Facets() {

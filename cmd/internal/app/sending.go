@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -29,11 +29,11 @@ func (a *App) PlaceFlags(c *cobra.Command) {
 
 // askVariable returns a function that asks the person at the terminal whether a variable may be
 // sent; nil without a terminal.
-func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
+func (a *App) askVariable() func(wire.VariableUse) (host.Consent, error) {
 	if !a.HasTerminal() {
 		return nil
 	}
-	return func(u consent.VariableUse) (host.Consent, error) {
+	return func(u wire.VariableUse) (host.Consent, error) {
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr,
 			"\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
@@ -44,11 +44,11 @@ func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
 
 // askHosts returns a function that asks the person at the terminal whether hosts may get requests;
 // nil without a terminal.
-func (a *App) askHosts() func([]consent.HostUse) (host.Consent, error) {
+func (a *App) askHosts() func([]wire.HostUse) (host.Consent, error) {
 	if !a.HasTerminal() {
 		return nil
 	}
-	return func(uses []consent.HostUse) (host.Consent, error) {
+	return func(uses []wire.HostUse) (host.Consent, error) {
 		a.Bars.Stop()
 		fmt.Fprintln(a.Stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
 		for _, u := range uses {

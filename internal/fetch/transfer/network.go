@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -129,7 +128,7 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		}
 		if authorization != nil {
 			value, err := authorization(at)
-			if consent.NotAgreed(err) != nil {
+			if wire.NotAgreed(err) != nil {
 				return nil, err // a person decides; nothing was sent to this URL
 			}
 			if err != nil {
@@ -140,7 +139,7 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 			}
 		}
 		resp, err := n.sender.RoundTrip(req)
-		if consent.NotAgreed(err) != nil {
+		if wire.NotAgreed(err) != nil {
 			return nil, err // a proxy that nobody agreed to
 		}
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -29,10 +28,10 @@ type Request struct {
 	// Known is the version that is here already. If it still is the newest the reply is a [Failure] with status 304.
 	Known Version
 
-	Most      int64          // bytes that the body may have
-	By        consent.Naming // what named the host of URL
-	Final429  bool           // 429 is an answer, not a reason to wait
-	PlainHost string         // host and port on this machine that may be asked over plain http
+	Most      int64       // bytes that the body may have
+	By        wire.Naming // what named the host of URL
+	Final429  bool        // 429 is an answer, not a reason to wait
+	PlainHost string      // host and port on this machine that may be asked over plain http
 
 	// Base is the URL of the registry that the configuration names, which led to URL. If that is
 	// plain http on this machine, then URL and what it redirects to may be so too. It may be nil.

@@ -2,7 +2,7 @@
 // time, redirects and retries, and resumed only where that cannot mix two versions.
 //
 // Its errors are [*Failure] if a host or its answer is at fault, those of the context, those
-// of the sink, and refusals of package consent, before which nothing was sent. The rules of a transfer
+// of the sink, and refusals of package wire, before which nothing was sent. The rules of a transfer
 // stand in the comment of package fetch.
 package transfer
 
@@ -18,7 +18,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -31,7 +30,7 @@ type Sink interface {
 // Transfer fetches the body of one URL into a sink, with retries. It is used once.
 type Transfer struct {
 	Network  *Network
-	Hosts    consent.Hosts // those that may be asked
+	Hosts    wire.Hosts // those that may be asked
 	Request  Request
 	Limits   Limits
 	Together *Budget // pays for every byte that arrives

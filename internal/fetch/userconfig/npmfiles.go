@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -32,7 +31,7 @@ func writeNPMRC(settings map[string]string) string {
 // Files returns the texts of the files that npm is to read in place of those of the user and
 // of the checkout: the user's settings, and those that are taken of the checkout's. It is an
 // error if a registry that npm may ask needs a variable that nobody agreed to send there.
-func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
+func (n NPM) Files(hosts wire.Hosts) (user, checkout string, err error) {
 	mine, theirs := map[string]string{}, maps.Clone(n.project.settings)
 	if theirs == nil {
 		theirs = map[string]string{}
@@ -112,7 +111,7 @@ func (n NPM) addCredentials(settings map[string]string, asked []string) error {
 
 // checkURLs returns an error if a registry or proxy of a checkout's settings may not be asked. It
 // removes those that are no URLs.
-func checkURLs(settings map[string]string, hosts consent.Hosts) error {
+func checkURLs(settings map[string]string, hosts wire.Hosts) error {
 	for key, value := range settings {
 		if !isRegistryKey(key) && !isProxyKey(key) || isProxyKey(key) && isNoProxy(value) {
 			continue
@@ -122,7 +121,7 @@ func checkURLs(settings map[string]string, hosts consent.Hosts) error {
 			delete(settings, key) // npm might take it for another URL
 			continue
 		}
-		if err := hosts.Check(u, consent.ByConfig); err != nil {
+		if err := hosts.Check(u, wire.ByConfig); err != nil {
 			return err
 		}
 	}

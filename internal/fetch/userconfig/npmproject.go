@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -41,7 +40,7 @@ func readNPMProject(text string, dropped *IgnoredSettings) npmProject {
 			delete(p.settings, s.key)
 			t := template{text: s.value}
 			for _, v := range variablesIn(s.value) {
-				t.uses = append(t.uses, consent.VariableUse{Variable: v, Host: host, File: file})
+				t.uses = append(t.uses, wire.VariableUse{Variable: v, Host: host, File: file})
 			}
 			p.templates[s.key] = t
 		}
@@ -91,13 +90,13 @@ func (p npmProject) hosts() map[string]string {
 type proxyFunc = func(*url.URL) (*url.URL, error)
 
 // withConsent returns proxy, which a file of a checkout names, for use only if a person agreed.
-func withConsent(a *consent.Agreement, file string, proxy proxyFunc) proxyFunc {
+func withConsent(a *wire.Agreement, file string, proxy proxyFunc) proxyFunc {
 	return func(u *url.URL) (*url.URL, error) {
 		at, err := proxy(u)
 		if err != nil || at == nil {
 			return nil, err
 		}
-		return at, a.CheckHost(consent.HostUse{Host: wire.HostOf(at), File: file})
+		return at, a.CheckHost(wire.HostUse{Host: wire.HostOf(at), File: file})
 	}
 }
 

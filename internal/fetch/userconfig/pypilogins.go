@@ -5,23 +5,22 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // pypiLogins are the credentials for package indexes.
 type pypiLogins struct {
-	machines  map[string]login                 // of a netrc, by the host
-	indexes   map[string]login                 // of the indexes, by the host with its port
-	waiting   map[string][]consent.VariableUse // what a person has to agree to first, by the same
-	hosts     map[string]bool                  // of all indexes, with their ports
-	agreement *consent.Agreement
+	machines  map[string]login              // of a netrc, by the host
+	indexes   map[string]login              // of the indexes, by the host with its port
+	waiting   map[string][]wire.VariableUse // what a person has to agree to first, by the same
+	hosts     map[string]bool               // of all indexes, with their ports
+	agreement *wire.Agreement
 }
 
 // newPyPILogins returns the credentials of a netrc, to which those of the indexes are added.
-func newPyPILogins(machines map[string]login, agreement *consent.Agreement) *pypiLogins {
+func newPyPILogins(machines map[string]login, agreement *wire.Agreement) *pypiLogins {
 	return &pypiLogins{machines: machines, indexes: make(map[string]login),
-		waiting: make(map[string][]consent.VariableUse), hosts: make(map[string]bool), agreement: agreement}
+		waiting: make(map[string][]wire.VariableUse), hosts: make(map[string]bool), agreement: agreement}
 }
 
 // addIndex adds an index, whose URL u may hold credentials too. Those of the first index of a

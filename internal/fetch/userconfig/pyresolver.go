@@ -9,7 +9,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -19,14 +18,14 @@ var chosenPip = []string{"cert", "client-cert", "proxy", "timeout", "default-tim
 
 // indexURLs returns the indexes with their credentials, the default one last; none if nothing
 // is configured.
-func (p PyPI) indexURLs(hosts consent.Hosts) ([]string, error) {
+func (p PyPI) indexURLs(hosts wire.Hosts) ([]string, error) {
 	var all []string
 	for _, text := range p.Indexes {
 		u, err := url.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("package index configuration: %s is not a URL", wire.Quoted(text))
 		}
-		if err := hosts.Check(u, consent.ByConfig); err != nil {
+		if err := hosts.Check(u, wire.ByConfig); err != nil {
 			return nil, err
 		}
 		if p.Authorization != nil {
@@ -50,7 +49,7 @@ func (p PyPI) indexURLs(hosts consent.Hosts) ([]string, error) {
 
 // UVFile returns the text of the uv.toml that uv is to read in place of all others. It is an
 // error if an index needs a variable that nobody agreed to send there.
-func (p PyPI) UVFile(hosts consent.Hosts) (string, error) {
+func (p PyPI) UVFile(hosts wire.Hosts) (string, error) {
 	indexes, err := p.indexURLs(hosts)
 	if err != nil {
 		return "", err
@@ -79,7 +78,7 @@ func (p PyPI) UVSetting(key string) string {
 
 // PipVariables returns the variables that hold all of pip's configuration. It is an error if an
 // index needs a variable that nobody agreed to send there.
-func (p PyPI) PipVariables(hosts consent.Hosts) ([]string, error) {
+func (p PyPI) PipVariables(hosts wire.Hosts) ([]string, error) {
 	indexes, err := p.indexURLs(hosts)
 	if err != nil {
 		return nil, err

@@ -3,18 +3,18 @@ package userconfig
 import (
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // template is a value of a checkout's file that names variables.
 type template struct {
 	text string
-	uses []consent.VariableUse
+	uses []wire.VariableUse
 }
 
 // fill returns the value. It is an error if a person did not agree to a use of a variable that
 // is set.
-func (t template) fill(env func(string) string, a *consent.Agreement) (string, error) {
+func (t template) fill(env func(string) string, a *wire.Agreement) (string, error) {
 	for _, u := range t.uses {
 		if env(u.Variable) == "" {
 			continue // there is nothing to send

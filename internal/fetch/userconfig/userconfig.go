@@ -28,7 +28,7 @@
 // HTTPS_PROXY and NO_PROXY count for everything.
 //
 // A checkout's files are not trusted: hosts that they name are noted as theirs, and variables
-// in them are not looked up before a person agreed; see package consent. A file that does not
+// in them are not looked up before a person agreed; see package wire. A file that does not
 // exist counts as one without settings.
 package userconfig
 
@@ -40,8 +40,8 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // Reader reads the configuration of one user, as far as it counts in one checkout. It collects
@@ -50,9 +50,9 @@ type Reader struct {
 	Env       func(string) string // os.Getenv or a stand-in
 	Project   string              // the directory of the checkout; may be empty
 	Home      string              // the user's; may be empty
-	Agreement *consent.Agreement  // consulted when a value is needed, not when it is read
+	Agreement *wire.Agreement     // consulted when a value is needed, not when it is read
 
-	Named    consent.Named    // hosts that were read so far
+	Named    wire.Named       // hosts that were read so far
 	Ignored  *IgnoredSettings // settings of the checkout's files that are not taken; not nil
 	Warnings []string         // settings that are not honoured
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/modelcontextprotocol/registry/pkg/model"
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -23,8 +22,8 @@ const defaultIndex = model.RegistryURLPyPI + "/simple"
 // pypiIndex is an index of a configuration.
 type pypiIndex struct {
 	url, user, password string
-	checkout            string                // the file of a checkout that names it, if one does
-	uses                []consent.VariableUse // of user and password, if a checkout's file chose their names
+	checkout            string             // the file of a checkout that names it, if one does
+	uses                []wire.VariableUse // of user and password, if a checkout's file chose their names
 }
 
 // indexList is the indexes of a configuration.
@@ -150,7 +149,7 @@ func (l *indexList) add(env func(string) string, checkout, name, address string,
 		if u, err := url.Parse(address); err == nil && checkout != "" {
 			for _, part := range []string{"_USERNAME", "_PASSWORD"} {
 				if env(prefix+part) != "" {
-					ix.uses = append(ix.uses, consent.VariableUse{Variable: prefix + part, Host: wire.HostPort(u),
+					ix.uses = append(ix.uses, wire.VariableUse{Variable: prefix + part, Host: wire.HostPort(u),
 						File: checkout})
 				}
 			}

@@ -1,9 +1,4 @@
-// Package consent holds what a person must agree to before a file of a checkout takes effect: that
-// a host gets requests, and that a host gets the value of a variable.
-//
-// It asks nobody by itself. A caller that can ask a person sets the functions of an [Agreement];
-// without one everything is refused, with an error that names the option to allow it.
-package consent
+package wire
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package consent
+package wire
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // HostUse is a host that a file of a checkout names for requests. Before a person consents it gets
@@ -21,14 +20,14 @@ type HostUse struct {
 func Refusal(uses ...HostUse) error {
 	var options, names []string
 	for i, u := range uses {
-		name := wire.Plain(u.Host, 255)
+		name := Plain(u.Host, 255)
 		options = append(options, "--allow-host "+name)
 		if i > 0 && u.File != uses[0].File {
-			name += " (" + wire.Plain(u.File, 300) + ")"
+			name += " (" + Plain(u.File, 300) + ")"
 		}
 		names = append(names, name)
 	}
-	return evidence.Errorf(evidence.Refused, wire.Plain(uses[0].File, 300),
+	return evidence.Errorf(evidence.Refused, Plain(uses[0].File, 300),
 		"if that may be asked: "+strings.Join(options, " "),
 		fmt.Errorf("wants %s asked, and %w", strings.Join(names, ", "), errNotAgreed))
 }

@@ -1,10 +1,9 @@
-package consent
+package wire
 
 import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // VariableUse is a variable of the environment that a file of a checkout wants to send to a host.
@@ -20,10 +19,10 @@ func (u VariableUse) String() string { return u.Variable + "=" + u.Host }
 
 // Refusal returns the error about a use without consent. Nothing was sent.
 func (u VariableUse) Refusal() error {
-	return evidence.Errorf(evidence.Refused, wire.Plain(u.File, 300),
-		"if it may be sent there: --allow-env "+wire.Plain(u.String(), 300),
+	return evidence.Errorf(evidence.Refused, Plain(u.File, 300),
+		"if it may be sent there: --allow-env "+Plain(u.String(), 300),
 		fmt.Errorf("wants the value of %s sent to %s, and %w",
-			wire.Plain(u.Variable, 200), wire.Plain(u.Host, 255), errNotAgreed))
+			Plain(u.Variable, 200), Plain(u.Host, 255), errNotAgreed))
 }
 
 // CheckVariable returns nil if a person consented to the use, else an *evidence.Error of class

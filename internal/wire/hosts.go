@@ -1,4 +1,4 @@
-package consent
+package wire
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // Naming says who named the host of a request.
@@ -30,14 +29,14 @@ type Named struct {
 // Add adds the host of a URL for packages of a kind: named by the user if file is empty, else by
 // that file of the checkout. If several files of a checkout name a host it keeps the first.
 func (n *Named) Add(base string, kind artifact.Kind, file string) {
-	host := wire.HostOfText(strings.TrimPrefix(base, "sparse+"))
+	host := HostOfText(strings.TrimPrefix(base, "sparse+"))
 	switch _, known := n.checkout[host]; {
 	case host == "" || known && file != "":
 	case file == "":
 		if n.user == nil {
 			n.user = make(map[string]bool)
 		}
-		n.user[wire.HostOfText(base)] = true
+		n.user[HostOfText(base)] = true
 	default:
 		if n.checkout == nil {
 			n.checkout = make(map[string]HostUse)
@@ -106,12 +105,12 @@ func (h Hosts) OrElse(elsewhere func(host string) bool) Hosts {
 
 // Check returns nil if u may get a request, else an error that says how to consent.
 func (h Hosts) Check(u *url.URL, by Naming) error {
-	host := wire.HostOf(u)
+	host := HostOf(u)
 	use, theirs := h.theirs[host]
 	if by == ByAnswer || by == ByConfig && !theirs || h.Names(host) {
 		return nil
 	}
-	return h.agreed.CheckHost(HostUse{Host: host, File: cmp.Or(use.File, wire.ShowURL(u))})
+	return h.agreed.CheckHost(HostUse{Host: host, File: cmp.Or(use.File, ShowURL(u))})
 }
 
 // Names reports whether the program itself, the user's configuration or the caller names a host, so
