@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -120,7 +120,7 @@ func benchTree(ctx context.Context, o options, t *table) error {
 				err = fmt.Errorf("%d files were found", len(list))
 			}
 			if err == nil {
-				open, done := beneath.Opener(root)
+				open, done := durable.Opener(root)
 				_, _, err = f(ctx, list, open, 0)
 				done()
 			}

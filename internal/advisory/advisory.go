@@ -27,7 +27,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -88,7 +88,7 @@ func Open(ctx context.Context, name string, kind artifact.Kind, limits Limits) (
 	d := &Database{kind: kind, limits: Limits{Zip: cmp.Or(limits.Zip, DefaultLimits().Zip),
 		Documents: cmp.Or(limits.Documents, DefaultLimits().Documents),
 		Document:  cmp.Or(limits.Document, DefaultLimits().Document)}}
-	if d.file, err = beneath.Open(name); err != nil {
+	if d.file, err = durable.Open(name); err != nil {
 		return nil, err
 	}
 	defer func() {

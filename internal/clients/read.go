@@ -6,7 +6,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // MaxFile bounds a configuration file, in bytes. It is large because Claude Code keeps histories in one.
@@ -17,7 +17,7 @@ const MaxShared = 4 << 20
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
-	f, err := beneath.Open(name)
+	f, err := durable.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // maxManifest bounds a manifest that [Init] reads, in bytes.
@@ -69,7 +69,7 @@ func readManifests(dir string) (*manifests, error) {
 		return nil, OpenError(dir, err)
 	}
 	read := func(name string) ([]byte, error) {
-		data, err := beneath.ReadIn(dir, name, maxManifest)
+		data, err := durable.ReadIn(dir, name, maxManifest)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, evidence.Errorf(evidence.Refused, name, "", errors.Unwrap(err))
 		}

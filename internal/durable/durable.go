@@ -32,6 +32,11 @@
 // Fsync protects only if the disk has written what it reports as written. On Windows directories
 // cannot be synced
 // and step 4 is left to the file system's own journal.
+//
+// # Beneath
+//
+// It opens the files of a tree below a directory, and nothing outside of it: on Linux each name is
+// resolved by the kernel from the open directory, elsewhere through [os.Root].
 package durable
 
 import (

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // File is one file of a journal: its complete new contents, or its removal.
@@ -161,7 +160,7 @@ func findChanged(files []File) string {
 
 // digestFile returns the digest of a file, zero if it does not exist.
 func digestFile(path string) (digest.Digest, error) {
-	f, err := beneath.Open(path) // does not wait if it is a pipe
+	f, err := Open(path) // does not wait if it is a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return digest.Digest{}, nil
 	}

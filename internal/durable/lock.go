@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // ErrLocked says that somebody else holds a lock.
@@ -89,7 +87,7 @@ func openLock(path string) (*os.File, error) {
 		case !info.Mode().IsRegular():
 			return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock}
 		default:
-			f, err = os.OpenFile(path, os.O_RDWR|beneath.NoFollow|beneath.NoWait, 0)
+			f, err = os.OpenFile(path, os.O_RDWR|NoFollow|NoWait, 0)
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return f, err

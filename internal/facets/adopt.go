@@ -17,7 +17,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
@@ -154,7 +153,7 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 		return refuse(errors.New("is in a directory in which a client looks for skills"))
 	}
 	for _, place := range installed.SkillDirs(w, s.Name) {
-		if in, err := beneath.Inside(w.Path(at), w.Place(path.Dir(place))); err != nil || in {
+		if in, err := durable.Inside(w.Path(at), w.Place(path.Dir(place))); err != nil || in {
 			return refuse(errors.Join(err, errors.New("is in a directory in which a client looks for skills")))
 		}
 	}
@@ -223,7 +222,7 @@ func placedChange(at string, before digest.Digest, f durable.File) AssetChange {
 		return x
 	}
 	isText := func(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
-	now, err := beneath.ReadFile(f.Path, maxText)
+	now, err := durable.ReadFile(f.Path, maxText)
 	switch {
 	case err != nil || len(f.Data) > maxText:
 		x.Unread = fmt.Sprintf("is larger than %s bytes", evidence.Group(maxText))

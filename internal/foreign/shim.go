@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // shimTime is how long a version manager may take to say what it would start.
@@ -41,7 +41,7 @@ func ShimManager(path string) (name, program string) {
 	case base == "mise" && filepath.Base(path) != "mise":
 		return "mise", target
 	}
-	f, err := beneath.Open(target)
+	f, err := durable.Open(target)
 	if err != nil {
 		return "", ""
 	}

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/places"
@@ -93,11 +93,11 @@ func (h *Host) Store() (*store.Store, error) {
 }
 
 // ReadFile reads a regular file of at most limit bytes, and nil if there is no file. It refuses
-// pipes and devices, so that a checkout cannot make it wait: see [beneath.Open].
+// pipes and devices, so that a checkout cannot make it wait: see [durable.Open].
 func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := beneath.Open(path)
-	if errors.Is(err, beneath.ErrIrregular) {
-		return nil, evidence.Errorf(evidence.Refused, path, "", beneath.ErrIrregular)
+	f, err := durable.Open(path)
+	if errors.Is(err, durable.ErrIrregular) {
+		return nil, evidence.Errorf(evidence.Refused, path, "", durable.ErrIrregular)
 	}
 	return readOpened(f, err, path, limit)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
@@ -79,7 +79,7 @@ func hashFile(name string) (d digest.Digest, exists bool, err error) {
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
-	f, err := beneath.Open(name)
+	f, err := durable.Open(name)
 	if err != nil {
 		return d, true, err
 	}

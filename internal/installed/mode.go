@@ -8,7 +8,7 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
@@ -63,7 +63,7 @@ func lacksMode(w *workspace.Workspace, place adapter.Place) (bool, error) {
 	if err != nil || info.Mode().Perm()&0o100 != 0 {
 		return false, err
 	}
-	f, err := beneath.Open(name)
+	f, err := durable.Open(name)
 	if err != nil {
 		return false, err
 	}

@@ -34,7 +34,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -152,7 +151,7 @@ func (c *Cache) read(name string) map[Key]result {
 	if key == nil {
 		return nil
 	}
-	data, err := beneath.ReadFile(c.file(name), maxFile)
+	data, err := durable.ReadFile(c.file(name), maxFile)
 	if err != nil || len(data) < len(magic)+sha256.Size || string(data[:len(magic)]) != magic {
 		return nil
 	}
@@ -259,7 +258,7 @@ func readKey(path string) []byte {
 	if path == "" {
 		return nil
 	}
-	f, err := beneath.Open(path)
+	f, err := durable.Open(path)
 	if err != nil {
 		return nil
 	}

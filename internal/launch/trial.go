@@ -12,9 +12,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -159,7 +159,7 @@ func (t *Trial) readDocument(ctx context.Context, h *host.Host, dir string) erro
 			return err
 		}
 	}
-	name, data, err := document.ReadFile(t.Document, beneath.Open)
+	name, data, err := document.ReadFile(t.Document, durable.Open)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -152,7 +151,7 @@ func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 		}
 		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
 			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config",
-				beneath.ErrOutside)
+				durable.ErrOutside)
 		}
 	}
 	st, err := os.Stat(real)

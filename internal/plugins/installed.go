@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -44,7 +44,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if odd, ok := tree.SpecialMode(".", self.Mode()); ok {
 		lists.Odd = append(lists.Odd, odd)
 	}
-	open, done := beneath.Opener(root)
+	open, done := durable.Opener(root)
 	defer done()
 	b, err := plugin.ReadBundle(ctx, lists.Files, lists.Refused, open)
 	if err != nil {

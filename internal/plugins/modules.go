@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -56,7 +56,7 @@ func readModulesLock(root *os.Root, files []tree.File) ([]byte, error) {
 	if i < 0 || files[i].Size > plugin.MaxManifest {
 		return nil, nil
 	}
-	open, done := beneath.Opener(root)
+	open, done := durable.Opener(root)
 	defer done()
 	f, err := open(modulesLockFile)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -63,7 +63,7 @@ func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*S
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	open, done := beneath.Opener(root)
+	open, done := durable.Opener(root)
 	defer done()
 	b, err := plugin.ReadBundle(ctx, files, refused, open)
 	if err != nil {

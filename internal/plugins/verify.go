@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/installlock"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -182,7 +182,7 @@ func (x *lockedModules) copyTo(ctx context.Context, staging string) error {
 		return evidence.Errorf(evidence.Operation, staging, "", err)
 	}
 	defer to.Close()
-	open, done := beneath.Opener(root)
+	open, done := durable.Opener(root)
 	defer done()
 	for _, f := range x.list {
 		if err := copyListed(open, to, f); err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
@@ -202,7 +202,7 @@ func linkChain(name string) string {
 
 // HashFile hashes a regular file under sha256 and algs.
 func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) {
-	f, err := beneath.Open(name)
+	f, err := durable.Open(name)
 	if err != nil {
 		return evidence.Observed{}, err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -40,7 +40,7 @@ func IsArchive(name string) bool {
 	if strings.HasSuffix(name, ".facet") {
 		return true
 	}
-	f, err := beneath.Open(name)
+	f, err := durable.Open(name)
 	if err != nil {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
@@ -56,7 +56,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
 	}
 	if dir := e.startDir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
-		if _, err := beneath.Inside(filepath.Join(dir, line.Log), dir); err != nil {
+		if _, err := durable.Inside(filepath.Join(dir, line.Log), dir); err != nil {
 			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " +
 				errors.Unwrap(err).Error())
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -223,7 +223,7 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 
 // inspectContent hashes the files and completes the report with found, what inspectSlot reported.
 func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evidence.Report) error {
-	open, done := beneath.Opener(content)
+	open, done := durable.Opener(content)
 	defer done()
 	in, err := tree.Inspect(content.FS(), a.store.limits)
 	files, refused := in.Files, in.Refused

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // ReadFile reads one file of the slot for a digest, of at most limit bytes, and nothing else of the slot.
@@ -14,5 +14,5 @@ func (s *Store) ReadFile(of digest.Digest, name string, limit int64) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	return beneath.ReadIn(filepath.Join(s.root, at, contentDir), filepath.FromSlash(name), limit)
+	return durable.ReadIn(filepath.Join(s.root, at, contentDir), filepath.FromSlash(name), limit)
 }

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // OpenAppend opens a file for appending lines about the project at dir, such as the log of calls or
@@ -13,8 +13,8 @@ import (
 // follows no link and opens only a regular file, because a checkout may hold something under that
 // name and the lines contain text of servers and models. It then fails with class Refused.
 func OpenAppend(dir, name string) (*os.File, error) {
-	f, err := beneath.OpenAppend(name, ".", dir)
-	if errors.Is(err, beneath.ErrLink) || errors.Is(err, beneath.ErrIrregular) {
+	f, err := durable.OpenAppend(name, ".", dir)
+	if errors.Is(err, durable.ErrLink) || errors.Is(err, durable.ErrIrregular) {
 		return nil, evidence.Errorf(evidence.Refused, name, "name a file that is not there yet", errors.Unwrap(err))
 	}
 	return f, err

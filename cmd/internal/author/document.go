@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -33,7 +33,7 @@ import (
 func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
 	switch {
 	case len(names) == 0:
-		name, read, err = document.ReadFile("server.json", beneath.Open)
+		name, read, err = document.ReadFile("server.json", durable.Open)
 	case names[0] == "-":
 		name = "standard input"
 		read, err = document.ReadAll(a.Stdin)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -51,7 +51,7 @@ func listDeclared(c *cobra.Command, facets bool) []string {
 
 // listNames lists the names in the hallmark.toml of a directory.
 func listNames(dir string, facets bool) []string {
-	data, err := beneath.ReadFile(filepath.Join(dir, project.ConfigFile), project.MaxConfig)
+	data, err := durable.ReadFile(filepath.Join(dir, project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // maxConfigFile is the largest file of a tool's configuration that is read, in bytes.
@@ -37,7 +37,7 @@ func ReadFile(path string, limit int64) (string, error) {
 
 // readRegular is ReadFile for regular files only, so that it never waits, as for a pipe.
 func readRegular(path string, limit int64) (string, error) {
-	data, err := beneath.ReadFile(path, limit)
+	data, err := durable.ReadFile(path, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -47,7 +47,7 @@ func readRegular(path string, limit int64) (string, error) {
 // readCheckout is ReadFile for a file of a checkout. It follows no link that leads out of the
 // checkout, because messages may show what was read.
 func readCheckout(dir, name string, limit int64) (string, error) {
-	data, err := beneath.ReadIn(dir, name, limit)
+	data, err := durable.ReadIn(dir, name, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -175,7 +175,7 @@ func (m *Image) CheckUnchanged() error {
 	case !info.Mode().IsRegular() || info.Size() != m.observed.Size: // no pipe is opened
 		return changed
 	}
-	file, err := beneath.Open(m.Path())
+	file, err := durable.Open(m.Path())
 	if err != nil {
 		return withoutPath(err)
 	}

@@ -8,14 +8,14 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // open hashes path. On these systems a file cannot be executed through its descriptor: package process
 // hashes it again and runs it by its name, which leaves a moment in which another file can take its
 // place.
 func (m *Image) open(path string, algs []digest.Algorithm) error {
-	file, err := beneath.Open(path)
+	file, err := durable.Open(path)
 	if err != nil {
 		return withoutPath(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
@@ -83,7 +83,7 @@ func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
 	kept := func(why string) error {
 		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked), why)
 	}
-	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|beneath.NoWait, 0)
+	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|durable.NoWait, 0)
 	if opened == nil {
 		defer theirs.Close()
 	}

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
@@ -22,7 +22,7 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		if !p.Info.Mode().IsRegular() {
 			return nil, nil, p.refuseKind()
 		}
-		f, err := p.Parent().OpenFile(p.Name, flag|beneath.NoWait, 0)
+		f, err := p.Parent().OpenFile(p.Name, flag|durable.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, rules.RefusalOf(p.Asked, err)
 		}

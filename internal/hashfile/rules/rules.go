@@ -45,7 +45,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -200,7 +200,7 @@ type opener struct {
 func openerIn(dir *os.Root, name string) opener {
 	return opener{
 		look: func() (fs.FileInfo, error) { return dir.Lstat(name) },
-		open: func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
+		open: func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|durable.NoWait, 0) },
 	}
 }
 
@@ -208,7 +208,7 @@ func openerIn(dir *os.Root, name string) opener {
 func openerAt(name string) opener {
 	return opener{
 		look: func() (fs.FileInfo, error) { return os.Lstat(name) },
-		open: func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) },
+		open: func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|durable.NoWait, 0) },
 	}
 }
 

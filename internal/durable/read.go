@@ -1,6 +1,4 @@
-// Package beneath opens the files of a tree below a directory, and nothing outside of it: on Linux each name is
-// resolved by the kernel from the open directory, elsewhere through [os.Root].
-package beneath
+package durable
 
 import (
 	"errors"

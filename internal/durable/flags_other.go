@@ -1,6 +1,6 @@
 //go:build !unix
 
-package beneath
+package durable
 
 // NoWait is 0: no file that has a name in a directory is waited for here.
 const NoWait = 0

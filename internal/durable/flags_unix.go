@@ -1,6 +1,6 @@
 //go:build unix
 
-package beneath
+package durable
 
 import "syscall"
 
