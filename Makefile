@@ -93,8 +93,8 @@ check:
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
 # detector does not look into SQLite, which is C translated to Go and takes eight times as
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
-RACED = cmd/internal/app internal/advisory internal/closure internal/descend internal/document \
-	internal/fetch internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/git \
+RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
+	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
 	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan \
 	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \

@@ -85,7 +85,7 @@ var readFloors = sync.OnceValues(func() (map[string]place, error) {
 // starters are the packages that may start processes: servers from verified bytes, and the
 // programs that resolve and answer questions. Every other program goes through one of them,
 // so that none gets a checkout's configuration, the user's environment or a terminal.
-var starters = []string{"internal/guard/process", "internal/foreign", "internal/descend"}
+var starters = []string{"internal/guard/process", "internal/foreign", "internal/foreign"}
 
 // small are the packages of the program that runs beside each client, as often as there are
 // clients: it links one edge and no flow.
@@ -277,7 +277,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "project", m + "ledger", ""},
 		{m + "internal/store", m + "internal/durable", ""},
 		{m + "internal/store", m + "internal/durable", ""},
-		{m + "internal/guard/process", m + "internal/descend", ""},
+		{m + "internal/guard/process", m + "internal/foreign", ""},
 		{m + "internal/registry/sqlite", m + "internal/registry", ""},
 		{m + "internal/registry/server", m + "internal/registry/pages", ""},
 		{m + "internal/registry/pages", m + "internal/registry/api", ""},

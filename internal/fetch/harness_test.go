@@ -84,7 +84,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// begin starts a program: with the first one package descend begins what it keeps running.
+// begin starts a program: with the first one package foreign begins what it keeps running.
 var begin = sync.OnceFunc(func() {
 	if self, err := os.Executable(); err == nil {
 		foreign.Run(context.Background(),

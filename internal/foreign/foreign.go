@@ -13,8 +13,52 @@
 //   - a session of its own, without a terminal, and nothing to read but what it is given;
 //   - a limit of time and of output.
 //
-// When it ends, or is ended, so does everything that it started: package descend says what
+// When it ends, or is ended, so does everything that it started: package foreign says what
 // that means on each system.
+//
+// # Descend
+//
+// It starts programs that are not ours, and leaves nothing of them running.
+//
+// A [Family] is a program that was started here and all that descends from it. Its first
+// process has a session of its own, so it has no controlling terminal: /dev/tty cannot be
+// opened, and the terminal's signals do not reach it. When it has ended, [Family.Wait]
+// ends everything that it left behind before it returns.
+//
+// # Linux
+//
+// This process becomes a child subreaper with the first family: a descendant whose parent
+// died becomes a child of this process, whatever session or group it made for itself. So
+// every descendant is found by following parents up, and one that was adopted is reaped
+// here. Exit statuses that others wait for are not taken: only children are reaped that
+// have another session than this process, were not started as the first of a family and
+// were not there before the first family. A program that uses this package must
+// therefore start nothing with Setsid but by this package.
+//
+// An adopted process that has made a session of its own cannot be told to one of several
+// families that run at once: it is ended when the last of these has. It gets time to end by
+// itself, then SIGTERM, then SIGKILL. What is in the session of its family's first process
+// is killed as soon as that has ended.
+//
+// The system may give a process id to another process. That of a child stays its own until
+// the child is reaped, which happens under one lock. Any other process is opened (pidfd), and
+// gets a signal only if the open process began at the same moment as the one that was found.
+//
+// If this process is killed (SIGKILL), the first process of each family is killed by the
+// kernel (PR_SET_PDEATHSIG). The kernel does that when the thread ends that started it, so
+// one thread, which never ends, starts all of them. Their descendants go on, unless [StartFile]
+// started the family in a program that called [EnableKeepers]: then a keeper, a second process
+// of the same program, is the parent of the first process, and kills all its descendants when
+// this process is gone. A process of another user goes on, such as one that a set-user-ID
+// program started, because this user may not end it; and all go on if the keeper was killed
+// before.
+//
+// # Other systems
+//
+// The first process of a family has a session and a process group of its own, where there
+// are such, and the whole group is killed when the first process has ended (not on Solaris
+// and illumos). What made a group or session of its own stays. On Windows only the first
+// process is ended.
 package foreign
 
 import (
@@ -27,8 +71,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
-
-	"github.com/hallmark-mcp/hallmark/internal/descend"
 )
 
 // Limits of a Call that names none.
@@ -97,7 +139,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	if c.Merged {
 		cmd.Stdout = &messages
 	}
-	err := descend.Run(bounded, cmd)
+	err := DescendRun(bounded, cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // a descendant held the pipes, and has been ended
 	}

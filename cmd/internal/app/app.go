@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
@@ -69,7 +69,7 @@ func Definition(commands Program) *cobra.Command {
 
 // Main runs a program and returns its exit code.
 func Main(commands Program, args []string) int {
-	descend.EnableKeepers()
+	foreign.EnableKeepers()
 	a := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	root := commands(a)
 	a.addVersionCommand(root)
@@ -79,7 +79,7 @@ func Main(commands Program, args []string) int {
 		args = a.Rewrite(root, args)
 	}
 	a.Args = args
-	defer descend.EndAll() // whatever a flow left running
+	defer foreign.EndAll() // whatever a flow left running
 	return program.Run(root, args, a.Bars.Stop)
 }
 

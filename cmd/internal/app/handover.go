@@ -7,7 +7,6 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -18,7 +17,7 @@ func HandOver(name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	return descend.Become(path, append([]string{path}, args...), os.Environ())
+	return foreign.Become(path, append([]string{path}, args...), os.Environ())
 }
 
 // findProgram finds a program of Hallmark beside this one, where they are installed together, or in

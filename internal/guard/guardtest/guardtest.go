@@ -9,14 +9,14 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/descend"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
 // Main runs the tests, or the server that a test started: the test binary is its own server.
 func Main(m *testing.M) {
-	descend.EnableKeepers()
+	foreign.EnableKeepers()
 	if mode := os.Getenv("GUARD_TEST_SERVER"); mode != "" {
 		os.Exit(runServer(mode))
 	}

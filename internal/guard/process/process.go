@@ -7,7 +7,7 @@
 // the script's descriptor as its argument, except for interpreters that open scripts by name.
 //
 // A server has a session of its own, without a controlling terminal. It gets the signals that the
-// guard gets, and its descendants end with it; package descend says how far that goes.
+// guard gets, and its descendants end with it; package foreign says how far that goes.
 //
 // # Remote servers
 //
@@ -50,7 +50,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/descend"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // Process is a started server, or a connection to a remote one.
@@ -60,7 +60,7 @@ type Process struct {
 
 	name    string
 	process *os.Process
-	family  *descend.Family
+	family  *foreign.Family
 	remote  *bridge       // in place of process and family
 	exited  chan struct{} // closed when the process was waited for
 	code    int           // valid after exited, like state

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hallmark-mcp/hallmark/internal/descend"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // start runs c as the first process of a family, from its open file.
@@ -39,7 +39,7 @@ func start(c Command) (*Process, error) {
 	}
 	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
 	files[0], files[1] = childIn, childOut
-	process, family, err := descend.StartFile(run.File(), argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
+	process, family, err := foreign.StartFile(run.File(), argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
 	childIn.Close()
 	childOut.Close()
 	stdin, stdout := NewSink(os.NewFile(uintptr(in[1]), "stdin"), true), NewSource(os.NewFile(uintptr(out[0]),

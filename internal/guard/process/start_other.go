@@ -5,7 +5,7 @@ package process
 import (
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/internal/descend"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // start hashes what c runs once more, and runs it by its name as the first process of a family.
@@ -34,7 +34,7 @@ func start(c Command) (*Process, error) {
 		in.Close()
 		return nil, err
 	}
-	process, family, err := descend.StartProcess(run.Path(), argv, &os.ProcAttr{
+	process, family, err := foreign.StartProcess(run.Path(), argv, &os.ProcAttr{
 		Dir: c.Dir, Env: c.Env, Files: []*os.File{childIn, childOut, c.Stderr},
 	})
 	childIn.Close()

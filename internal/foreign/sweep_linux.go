@@ -1,4 +1,4 @@
-package descend
+package foreign
 
 import (
 	"os"

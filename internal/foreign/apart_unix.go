@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package descend
+package foreign
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package descend
+package foreign
 
 // EnableKeepers does nothing: there are no keepers.
 func EnableKeepers() {}

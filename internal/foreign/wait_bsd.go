@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
-package descend
+package foreign
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package descend
+package foreign
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package descend
+package foreign
 
 import (
 	"fmt"
