@@ -58,13 +58,13 @@ func Start(c *exec.Cmd) (*Family, error) {
 	})
 }
 
-// outputDelay is how long Run waits for the output of a program that has ended, where a
+// outputDelay is how long [runFamily] waits for the output of a program that has ended, where a
 // descendant holds it that cannot be told to its family.
 const outputDelay = time.Second
 
-// Run starts c and waits for it. When ctx is done the whole family is killed, and the
+// runFamily starts c and waits for it. When ctx is done the whole family is killed, and the
 // error is the cause of that. c must not have been made by [exec.CommandContext].
-func DescendRun(ctx context.Context, c *exec.Cmd) error {
+func runFamily(ctx context.Context, c *exec.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

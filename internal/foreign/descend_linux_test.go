@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		if err := other.Start(); err != nil {
 			panic(err)
 		}
-		err := DescendRun(context.Background(), exec.Command("sh", "-c", "setsid sleep 601 & exit 0"))
+		err := runFamily(context.Background(), exec.Command("sh", "-c", "setsid sleep 601 & exit 0"))
 		EndAll()
 		fmt.Println(other.Process.Pid, err, alive(other.Process.Pid))
 		other.Process.Kill()
@@ -127,7 +127,7 @@ func TestNothingIsLeft(t *testing.T) {
 			c := exec.Command("sh", "-c", script+"\nwhile ! test -s $F; do sleep 0.01; done; exit 7")
 			c.Env = append(os.Environ(), "F="+file)
 			began := time.Now()
-			err := DescendRun(t.Context(), c)
+			err := runFamily(t.Context(), c)
 			var code *exec.ExitError
 			if !errors.As(err, &code) || code.ExitCode() != 7 {
 				t.Errorf("%v", err)
@@ -177,7 +177,7 @@ func TestKill(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("no more")
 	done := make(chan error)
-	go func() { done <- DescendRun(ctx, c) }()
+	go func() { done <- runFamily(ctx, c) }()
 	pids := numbers(t, file, len(daemons))
 	cancel(why)
 	if err := <-done; !errors.Is(err, why) {
@@ -217,7 +217,7 @@ func TestOthers(t *testing.T) {
 	go func() { done <- f.Wait(long.Wait) }()
 	pids := numbers(t, file, 2)
 	for range 3 {
-		if err := DescendRun(t.Context(), exec.Command("sh", "-c", "setsid sleep 0.3 & sleep 0.01")); err != nil {
+		if err := runFamily(t.Context(), exec.Command("sh", "-c", "setsid sleep 0.3 & sleep 0.01")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -287,7 +287,7 @@ func TestStatuses(t *testing.T) {
 		group.Go(func() {
 			for n := range 10 {
 				c := exec.Command("sh", "-c", fmt.Sprintf("exit %d", i+n))
-				run := func() error { return DescendRun(context.Background(), c) }
+				run := func() error { return runFamily(context.Background(), c) }
 				if n%2 == 0 {
 					run = c.Run
 				}
@@ -317,7 +317,7 @@ func TestNoTerminal(t *testing.T) {
 	out := &strings.Builder{}
 	c := exec.Command("sh", "-c", "(: </dev/tty) 2>&1; ps -o sid= -p $$ 2>/dev/null || awk '{print $6}' /proc/$$/stat")
 	c.Stdout = out
-	if err := DescendRun(t.Context(), c); err != nil {
+	if err := runFamily(t.Context(), c); err != nil {
 		t.Fatal(err, out)
 	}
 	own, _ := unix.Getsid(0)

@@ -139,7 +139,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	if c.Merged {
 		cmd.Stdout = &messages
 	}
-	err := DescendRun(bounded, cmd)
+	err := runFamily(bounded, cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // a descendant held the pipes, and has been ended
 	}
