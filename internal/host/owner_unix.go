@@ -1,6 +1,6 @@
 //go:build unix
 
-package places
+package host
 
 import (
 	"io/fs"
