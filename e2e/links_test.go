@@ -66,7 +66,7 @@ var heavy = []struct {
 	{"internal/installed", []string{full}},
 	{"internal/jsscan", []string{full}},
 	{"internal/launch", []string{full}},
-	{"internal/lockentry", []string{full}},
+	{"internal/workspace", []string{full}},
 	{"internal/obtain", []string{full}},
 	{"internal/pin", []string{full}},
 	{"internal/plugins", []string{full}},

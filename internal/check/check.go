@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -116,7 +115,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	out.Each = append(out.Each, facets...)
 	report = append(report, more...)
-	if more, err = lockentry.Strays(w, lockentry.MissedEntries(names, servers)); err != nil {
+	if more, err = workspace.Strays(w, workspace.MissedEntries(names, servers)); err != nil {
 		return out, err
 	}
 	report = append(report, more...)
@@ -297,7 +296,7 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	entry, locked := w.Lock.Server(name)
 	switch {
 	case !ok && locked: // that nothing declares it is what it owes
-		stored, err := lockentry.ReadStored(w, name, entry)
+		stored, err := workspace.ReadStored(w, name, entry)
 		if err != nil {
 			return nil, err
 		}
@@ -309,10 +308,10 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 		return checkUnlocked(w, declared), nil
 	}
 	report := append(evidence.Report{
-		lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock),
-	}, lockentry.AnyArgumentsEvidence(declared)...)
-	report = append(report, lockentry.InnerEvidence(declared, entry.Arguments, nil)...)
-	stored, err := lockentry.ReadStored(w, name, entry)
+		workspace.LaunchEvidence(w, declared, &entry), workspace.ApprovalEvidence(w, name, entry, o.TrustLock),
+	}, workspace.AnyArgumentsEvidence(declared)...)
+	report = append(report, workspace.InnerEvidence(declared, entry.Arguments, nil)...)
+	stored, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -336,13 +335,13 @@ func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 
 // checkUnlocked looks at a declared server that has no entry.
 func checkUnlocked(w *workspace.Workspace, declared project.Server) evidence.Report {
-	report := evidence.Report{lockentry.LaunchEvidence(w, declared, nil)}
+	report := evidence.Report{workspace.LaunchEvidence(w, declared, nil)}
 	if declared.Unlocked {
-		report[0] = lockentry.WaiveUnlocked(report[0])
+		report[0] = workspace.WaiveUnlocked(report[0])
 	} else {
-		report = append(report, lockentry.InnerEvidence(declared, nil, nil)...)
+		report = append(report, workspace.InnerEvidence(declared, nil, nil)...)
 	}
-	return slices.Concat(report, lockentry.AnyArgumentsEvidence(declared),
+	return slices.Concat(report, workspace.AnyArgumentsEvidence(declared),
 		program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil))
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -118,7 +117,7 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 			Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
 		}, evidence.NotFound, "not in this machine's store; the next install fetches and verifies it")}
 		for _, server := range servers {
-			report = append(report, lockentry.UnseenOriginEvidence(subject, server))
+			report = append(report, workspace.UnseenOriginEvidence(subject, server))
 		}
 	case err != nil:
 		return nil, nil, err
@@ -143,7 +142,7 @@ func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.F
 		report = append(report, facets.ComposedEvidence(m, subject, entry))
 		for _, server := range servers {
 			locked, _ := a.w.Lock.Server(server)
-			report = append(report, lockentry.DeclaredEvidence(a.w.Config, m, subject, server, locked))
+			report = append(report, workspace.DeclaredEvidence(a.w.Config, m, subject, server, locked))
 		}
 	}
 	if !entry.Source.Kind.HasRecords() {

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -162,7 +161,7 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
 		}
 	}
-	gone, err := lockentry.GoneEvidence(w)
+	gone, err := workspace.GoneEvidence(w)
 	if err != nil {
 		problems = append(problems, err)
 	}
@@ -194,9 +193,9 @@ func waivers(w *workspace.Workspace) (out []string) {
 		s := w.Config.Servers[name]
 		var report evidence.Report
 		if _, locked := w.Lock.Server(name); !locked && s.Unlocked {
-			report = append(report, lockentry.WaiveUnlocked(lockentry.LaunchEvidence(w, s, nil)))
+			report = append(report, workspace.WaiveUnlocked(workspace.LaunchEvidence(w, s, nil)))
 		}
-		report = append(report, lockentry.AnyArgumentsEvidence(s)...)
+		report = append(report, workspace.AnyArgumentsEvidence(s)...)
 		for _, e := range report {
 			out = append(out, WaiverText(e))
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -29,7 +28,7 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 		var found evidence.Report
 		entry, locked := w.Lock.Server(name)
 		if locked {
-			stored, err := lockentry.ReadStored(w, name, entry)
+			stored, err := workspace.ReadStored(w, name, entry)
 			if err != nil {
 				return err
 			}
@@ -41,9 +40,9 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 		}
 		switch {
 		case ok && locked:
-			found = append(found, lockentry.LaunchEvidence(w, declared, &entry))
+			found = append(found, workspace.LaunchEvidence(w, declared, &entry))
 		case ok && declared.Unlocked:
-			found = evidence.Report{lockentry.WaiveUnlocked(lockentry.LaunchEvidence(w, declared, nil))}
+			found = evidence.Report{workspace.WaiveUnlocked(workspace.LaunchEvidence(w, declared, nil))}
 		}
 		report = append(report, books.Server(name).Settle(found)...)
 	}
@@ -59,7 +58,7 @@ func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 	for _, name := range books.Servers() {
 		var found evidence.Report
 		if entry, locked := w.Lock.Server(name); locked {
-			stored, err := lockentry.ReadStored(w, name, entry)
+			stored, err := workspace.ReadStored(w, name, entry)
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -317,7 +316,7 @@ func (a *Assembly) removeUndeclared(wanted []project.Server, skipped []ServerCha
 		a.Workspace.Lock.Remove(name)
 		removed = append(removed,
 			ServerChange{Name: name, Facet: entry.Launch.Facet, Outcome: ServerRemoved, Before: &entry})
-		files = append(files, lockentry.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
+		files = append(files, workspace.FilesBeside(a.Workspace, name, &entry, nil, nil)...)
 	}
 	return files, removed, nil
 }

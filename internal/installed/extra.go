@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -61,7 +60,7 @@ func findExtra(w *workspace.Workspace, files map[string]*placedFile,
 			switch {
 			case err != nil:
 				return err
-			case len(report) >= lockentry.MaxExtra:
+			case len(report) >= workspace.MaxExtra:
 			case private[at] && !d.IsDir():
 				report = append(report, privateEvidence(at))
 			case who != "":
@@ -103,7 +102,7 @@ func findTwins(w *workspace.Workspace, files map[string]*placedFile) (report evi
 		}
 		for _, e := range entries {
 			at := path.Join(dir, e.Name())
-			if owner, twin := of[spelling.Fold(at)]; twin && !ours[at] && len(report) < lockentry.MaxExtra {
+			if owner, twin := of[spelling.Fold(at)]; twin && !ours[at] && len(report) < workspace.MaxExtra {
 				found := extraEvidence(at, owner)
 				found.Reason = "has the name of a locked skill or file in another spelling, and no claim covers it; move it away"
 				report = append(report, found)

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -119,7 +118,7 @@ func (l *LockedFacets) leftovers(ours map[string]bool, files map[string]*placedF
 		if _, err := os.Lstat(l.Workspace.Place(at)); err != nil {
 			continue
 		}
-		if len(report) < lockentry.MaxExtra {
+		if len(report) < workspace.MaxExtra {
 			report = append(report, leftoverEvidence(at))
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -256,7 +255,7 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 		}
 		return nil
 	}
-	strays, err := lockentry.Strays(p.w, nil)
+	strays, err := workspace.Strays(p.w, nil)
 	if err != nil {
 		return err
 	}

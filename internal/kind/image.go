@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
@@ -63,7 +62,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 	if !manifest.Config.IsZero() {
 		entry.Platforms = map[string]digest.Digest{config.platform(): entry.Digest}
 	}
-	r.Report = append(r.Report, lockentry.InnerLineEvidence(d.Server.Name, config.inner(t))...)
+	r.Report = append(r.Report, workspace.InnerLineEvidence(d.Server.Name, config.inner(t))...)
 	r.Report = append(r.Report, document.RegistryEvidence(found)...)
 	r.Report = append(r.Report, (*record.Record)(nil).ClaimsOf(ref, found.Observed)...)
 	r.Report = append(r.Report, evidence.Compare(evidence.Claim{

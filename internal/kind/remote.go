@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -29,12 +28,12 @@ func (remote) Resolve(_ context.Context, d Declaration) (r Resolved, err error) 
 	r.Report = append(r.Report,
 		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL,
 			Where: project.ConfigFile}, s.URL),
-		lockentry.LaunchEvidence(d.Workspace, s, d.Before))
+		workspace.LaunchEvidence(d.Workspace, s, d.Before))
 	if err := requireConsentToSend(d.Workspace, s, d.Given); err != nil {
 		return r, err
 	}
 	// Consent to send the server a variable includes consent to ask it what it shows.
-	if d.Begin != nil && !lockentry.IsApprovedAs(d.Workspace, s) && len(s.HeaderVariables()) == 0 {
+	if d.Begin != nil && !workspace.IsApprovedAs(d.Workspace, s) && len(s.HeaderVariables()) == 0 {
 		if yes, err := d.Begin(s); err != nil {
 			return r, err
 		} else if !yes {
@@ -128,7 +127,7 @@ func headerUses(s project.Server) ([]wire.VariableUse, error) {
 // requireConsentToSend fails if a header of s would send a variable to a host without consent.
 // Approving the present declaration of the server on this machine includes consent to its headers.
 func requireConsentToSend(w *workspace.Workspace, s project.Server, given map[string]string) error {
-	if lockentry.IsApprovedAs(w, s) {
+	if workspace.IsApprovedAs(w, s) {
 		return nil
 	}
 	uses, err := headerUses(s)

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -50,7 +49,7 @@ type RunOptions struct {
 // code. After a refusal nothing was started, and the client's first request is answered with the reason.
 func Run(ctx context.Context, h *host.Host, dir, name string, o RunOptions) (exitCode int, err error) {
 	exitCode, verdict, started, err := runWithoutAsking(ctx, h, dir, name, o)
-	if o.Ask == nil || !lockentry.LacksOnlyApproval(verdict) {
+	if o.Ask == nil || !workspace.LacksOnlyApproval(verdict) {
 		if err != nil && !started && o.Ask == nil {
 			guard.AnswerRefusal(ctx, o.Stdin, o.Stdout, name, err)
 		}
@@ -156,15 +155,15 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 
 // addConsent adds evidence of what is declared and given as arguments, and of who agreed to it.
 func (l *Launch) addConsent(ctx context.Context, approval project.Approval) error {
-	l.report = append(l.report, lockentry.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
+	l.report = append(l.report, workspace.LaunchEvidence(l.Workspace, l.Declared, l.Entry))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	l.report = append(l.report, lockentry.InnerEvidence(l.Declared, l.Entry.Arguments, l.Options.Arguments)...)
-	consent := lockentry.ApprovalEvidence(l.Workspace, l.Declared.Name, *l.Entry, l.Options.TrustLock)
+	l.report = append(l.report, workspace.InnerEvidence(l.Declared, l.Entry.Arguments, l.Options.Arguments)...)
+	consent := workspace.ApprovalEvidence(l.Workspace, l.Declared.Name, *l.Entry, l.Options.TrustLock)
 	l.report = append(l.report, consent)
 	if consent.Outcome != evidence.Waived { // who approved the entry was shown what declares the server
 		return nil
 	}
-	origin, err := lockentry.OriginEvidence(ctx, l.Workspace, l.Declared.Name, *l.Entry)
+	origin, err := workspace.OriginEvidence(ctx, l.Workspace, l.Declared.Name, *l.Entry)
 	l.report = append(l.report, origin...)
 	return err
 }
@@ -190,7 +189,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if err := l.addConsent(ctx, approval); err != nil {
 		return nil, adm, err
 	}
-	files, err := lockentry.ReadStored(l.Workspace, name, *l.Entry)
+	files, err := workspace.ReadStored(l.Workspace, name, *l.Entry)
 	if err != nil {
 		return nil, adm, err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -82,7 +82,7 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 		drifted[key] = machine.DriftItem{Want: want, Reason: guard.Varying}
 		report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, guard.Varying))
 	}
-	for _, key := range lockentry.GoneItems(&entry, seen, excluded) {
+	for _, key := range workspace.GoneItems(&entry, seen, excluded) {
 		if _, varies := shown.Varying[key]; varies {
 			continue
 		}
@@ -107,10 +107,10 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 	// All shown items are locked: compare what is shown with these items alone.
 	same := evidence.Compare(evidence.Claim{
 		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
-		Want:  []digest.Digest{lockentry.ItemsDigest(shownItems(entry, now))},
+		Want:  []digest.Digest{workspace.ItemsDigest(shownItems(entry, now))},
 		Where: project.LockFile + ", surface_items",
 	}, evidence.Observed{
-		Digests: []digest.Digest{lockentry.ItemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from,
+		Digests: []digest.Digest{workspace.ItemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from,
 	})
 	return append(evidence.Report{same}, report...), nil
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -115,19 +114,19 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 	if out.Weaker, err = pin.Weakenings(w, logs, name, entry.Launch); err != nil {
 		return nil, err
 	}
-	stored, err := lockentry.ReadStored(w, name, entry)
+	stored, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}
-	approvedEntry := lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match
+	approvedEntry := workspace.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match
 	var origin evidence.Report
 	if !approvedEntry { // who approved the entry was shown what declares the server
-		if origin, err = lockentry.OriginEvidence(ctx, w, name, entry); err != nil {
+		if origin, err = workspace.OriginEvidence(ctx, w, name, entry); err != nil {
 			return nil, err
 		}
 	}
 	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(slices.Concat(
-		evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, origin, stored.Report))
+		evidence.Report{workspace.LaunchEvidence(w, declared, &entry)}, origin, stored.Report))
 	if entry.Record != nil && entry.Record.Proof != "" {
 		// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
 		if known, err := logs.KnowsKey(entry.Record.Registry); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -76,7 +75,7 @@ func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surfac
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
 			"run 'hallmark pin' for this server first", errors.New("is not locked"))
 	}
-	stored, err := lockentry.ReadStored(w, name, entry)
+	stored, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}

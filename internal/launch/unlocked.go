@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -83,7 +82,7 @@ func refuseUnpinned(s project.Server) error {
 // unlockedEvidence returns evidence of why a server may be started without a lock entry:
 // hallmark.toml, which reviewers see, opts out, or claims its bytes in a verify block.
 func (l *Launch) unlockedEvidence() evidence.Evidence {
-	e := lockentry.LaunchEvidence(l.Workspace, l.Declared, nil)
+	e := workspace.LaunchEvidence(l.Workspace, l.Declared, nil)
 	if l.Declared.Command == "" {
 		return e // nothing else says which bytes those are
 	}
@@ -99,7 +98,7 @@ func (l *Launch) unlockedEvidence() evidence.Evidence {
 	}
 	e.Fix = "run 'hallmark pin " + l.Declared.Name + "', which locks all that it runs, and what it shows"
 	if l.Declared.Unlocked {
-		e.Fix = lockentry.WaiverFix("unlocked", l.Declared.Name)
+		e.Fix = workspace.WaiverFix("unlocked", l.Declared.Name)
 	}
 	return e
 }
@@ -128,7 +127,7 @@ func (l *Launch) launchLineEvidence(a project.Approval) evidence.Evidence {
 // innerEvidence says whether the arguments may start another program. A verify block claims nothing of
 // such a program; who leaves the server unlocked has been told that nothing of it is verified.
 func (l *Launch) innerEvidence() evidence.Report {
-	report := lockentry.InnerEvidence(l.Declared, nil, l.Options.Arguments)
+	report := workspace.InnerEvidence(l.Declared, nil, l.Options.Arguments)
 	if l.Declared.Unlocked || l.Options.Unlocked || l.fromCommandLine {
 		for i, e := range report {
 			report[i] = evidence.Waive(e.Claim, e.Observed, e.Reason)
@@ -145,12 +144,12 @@ func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
 		return nil
 	}
 	d := project.ExtraDigest(l.Options.Arguments)
-	c := lockentry.ArgumentsClaim(l.Declared.Name)
+	c := workspace.ArgumentsClaim(l.Declared.Name)
 	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d},
 		From: "the command line"}
 	switch {
 	case l.Declared.Extra != "":
-		return evidence.Report{evidence.Waive(c, o, lockentry.WhyArgumentsWaived(l.Declared))}
+		return evidence.Report{evidence.Waive(c, o, workspace.WhyArgumentsWaived(l.Declared))}
 	case l.Options.TrustLock:
 		return evidence.Report{evidence.Waive(c, o, "--trust-lock")}
 	case a.Approved(l.Options.Arguments):

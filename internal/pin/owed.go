@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
@@ -31,11 +30,11 @@ func (p *Pinning) goneEvidence() (evidence.Report, error) {
 		})
 	var found evidence.Report
 	if p.Result.Before != nil {
-		stored, err := lockentry.ReadStored(p.Workspace, name, *p.Result.Before)
+		stored, err := workspace.ReadStored(p.Workspace, name, *p.Result.Before)
 		if err != nil {
 			return nil, err
 		}
-		found = append(stored.Report, lockentry.LaunchEvidence(p.Workspace, p.Declared, p.Result.Before))
+		found = append(stored.Report, workspace.LaunchEvidence(p.Workspace, p.Declared, p.Result.Before))
 	}
 	settled := expected.Settle(found)
 	for i := range settled {

@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -92,7 +91,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		if err != nil {
 			return all, err
 		}
-		if o.Keep && lockentry.IsApprovedAs(w, declared) {
+		if o.Keep && workspace.IsApprovedAs(w, declared) {
 			entry, _ := w.Lock.Server(name)
 			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry, Entries: from.entriesOf(name)})
 			continue
@@ -255,7 +254,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Workspace.Lock.Renew() // also where the entry is the one that an older lock has
 	p.approve()
-	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
+	return workspace.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
 // lockShown takes over what the server showed, without the items that vary: of the same bytes, those that were locked as
@@ -354,7 +353,7 @@ func (p *Pinning) approve() {
 // SurfaceChanges returns the differences between the locked surface of name and s. It returns none
 // if the stored surface cannot be read; 'check' reports that.
 func SurfaceChanges(w *workspace.Workspace, name string, s *surface.Surface) []surface.Change {
-	old := lockentry.LockedSurface(w, name)
+	old := workspace.LockedSurface(w, name)
 	if old == nil {
 		return nil
 	}

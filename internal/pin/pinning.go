@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -33,7 +32,7 @@ type Pinning struct {
 // removedItems returns the keys of the locked items that no client is shown any more, also under no
 // other name. It ignores items of excluded kinds.
 func (p *Pinning) removedItems() (gone []string) {
-	for _, key := range lockentry.GoneItems(p.Result.Before, p.Result.Surface, p.Declared.Excluded()) {
+	for _, key := range workspace.GoneItems(p.Result.Before, p.Result.Surface, p.Declared.Excluded()) {
 		if slices.ContainsFunc(p.Result.Changes, func(c surface.Change) bool { return c.Item == key }) {
 			gone = append(gone, key)
 		}
@@ -55,7 +54,7 @@ func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 		return nil // it was asked before anything was sent
 	}
 	before := p.Result.Before
-	if before != nil && lockentry.IsApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*before, p.Result.Entry) {
+	if before != nil && workspace.IsApprovedAs(p.Workspace, p.Declared) && sameArtifacts(*before, p.Result.Entry) {
 		return nil
 	}
 	p.Result.Runtime = prog.Runtime

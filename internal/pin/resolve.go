@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -24,7 +24,7 @@ func (p *Pinning) resolve(ctx context.Context) error {
 		}
 		source, arguments = project.ServerKind(d.Record.Ref.Kind()), d.Record.Arguments
 	}
-	if inner := lockentry.InnerEvidence(p.Declared, arguments, nil); inner != nil {
+	if inner := workspace.InnerEvidence(p.Declared, arguments, nil); inner != nil {
 		p.report = append(p.report, inner...)
 		if _, err := p.judge(nil); err != nil {
 			return err // before anything is fetched or opened for it

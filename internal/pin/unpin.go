@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -151,7 +150,7 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 		}
 		if u.Unlocked {
 			w.Lock.Remove(name)
-			files = append(files, lockentry.FilesBeside(w, name, &entry, nil, nil)...)
+			files = append(files, workspace.FilesBeside(w, name, &entry, nil, nil)...)
 		}
 		if o.Undeclare {
 			u.Declared = false

@@ -21,7 +21,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -142,7 +141,7 @@ func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string,
 	}
 	if s.Verify.Type == project.VerifyNone {
 		e := evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason)
-		e.Fix = lockentry.WaiverFix("verify", s.Name)
+		e.Fix = workspace.WaiverFix("verify", s.Name)
 		return evidence.Report{e}
 	}
 	for _, c := range s.Verify.Claims {

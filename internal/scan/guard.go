@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -149,11 +149,11 @@ const placesHint = "; run it with the HALLMARK_HOME or XDG variables that were s
 func heldEvidence(ctx context.Context, v openedProject, name string, declared project.Server,
 	entry project.ServerLock) (evidence.Report, error) {
 	w := v.w
-	launch := lockentry.LaunchEvidence(w, declared, &entry)
+	launch := workspace.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
 		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"
 	}
-	files, err := lockentry.ReadStored(w, name, entry)
+	files, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -165,10 +165,10 @@ func heldEvidence(ctx context.Context, v openedProject, name string, declared pr
 	if err != nil {
 		return nil, err
 	}
-	approval := lockentry.ApprovalEvidence(w, name, entry, false)
+	approval := workspace.ApprovalEvidence(w, name, entry, false)
 	found := append(evidence.Report{launch, approval}, files.Report...)
 	if approval.Outcome != evidence.Match {
-		origin, err := lockentry.OriginEvidence(ctx, w, name, entry)
+		origin, err := workspace.OriginEvidence(ctx, w, name, entry)
 		if err != nil {
 			return nil, err
 		}

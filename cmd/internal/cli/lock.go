@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -53,7 +53,7 @@ Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock me
 			}
 			switch {
 			case len(files) == 3 && len(take) == 0:
-				return lockentry.MergeLockFiles(files[0], files[1], files[2])
+				return workspace.MergeLockFiles(files[0], files[1], files[2])
 			case len(files) > 0:
 				return app.Usage(c, errors.New("name three files, or none with --ours and --theirs"))
 			}
@@ -61,7 +61,7 @@ Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock me
 			if err != nil {
 				return err
 			}
-			next, err := lockentry.MergeLock(c.Context(), h, dir, take)
+			next, err := workspace.MergeLock(c.Context(), h, dir, take)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"bytes"
@@ -8,14 +8,13 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // LockedSurface returns the surface that is stored beside the lock for a server; nil if there is none that can be read.
-func LockedSurface(w *workspace.Workspace, name string) *surface.Surface {
-	data, err := w.ReadFile(w.SurfacePath(name), workspace.MaxSurface)
+func LockedSurface(w *Workspace, name string) *surface.Surface {
+	data, err := w.ReadFile(w.SurfacePath(name), MaxSurface)
 	if err != nil || data == nil {
 		return nil
 	}
@@ -34,9 +33,9 @@ type storedFiles struct {
 }
 
 // ReadStored reads the files of an entry once and compares them with its digests.
-func ReadStored(w *workspace.Workspace, name string, entry project.ServerLock) (*storedFiles, error) {
+func ReadStored(w *Workspace, name string, entry project.ServerLock) (*storedFiles, error) {
 	out := &storedFiles{}
-	data, err := w.ReadFile(w.SurfacePath(name), workspace.MaxSurface)
+	data, err := w.ReadFile(w.SurfacePath(name), MaxSurface)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"cmp"
@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -25,7 +24,7 @@ import (
 // the files of its entries beside it. It returns the commands that come next. If anything is in conflict nothing is
 // written.
 func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]project.Side) (next []string, err error) {
-	w, done, err := workspace.OpenMerge(ctx, h, dir)
+	w, done, err := OpenMerge(ctx, h, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]pr
 }
 
 // stageCommand is the command of git that stages the lock and the files beside it.
-func stageCommand(w *workspace.Workspace) string {
+func stageCommand(w *Workspace) string {
 	command := "git"
 	if w.ProjectFlag() != "" {
 		command += " -C " + host.QuoteArguments([]string{w.Dir})
@@ -93,7 +92,7 @@ func (m *merging) readConflict(ctx context.Context) (texts [3][]byte, err error)
 func MergeLockFiles(base, ours, theirs string) error {
 	var texts [3][]byte
 	for i, path := range []string{base, ours, theirs} {
-		data, err := workspace.ReadPlain(path, project.MaxLock)
+		data, err := ReadPlain(path, project.MaxLock)
 		if err != nil {
 			return err
 		}
@@ -191,7 +190,7 @@ func (s lockSides) mark(ours []byte) ([]byte, error) {
 
 // merging is a project whose lock is merged, in w.Lock.
 type merging struct {
-	*workspace.Workspace
+	*Workspace
 	tree                git.WorkTree
 	versions, committed map[string][]git.Version
 }
@@ -216,7 +215,7 @@ func (m *merging) filesBeside(ctx context.Context, sides lockSides) (files []dur
 				}
 				continue
 			}
-			if data, err := m.ReadFile(f.Path, workspace.MaxSurface); err == nil && isContentOf(data, isSurface, entry) {
+			if data, err := m.ReadFile(f.Path, MaxSurface); err == nil && isContentOf(data, isSurface, entry) {
 				continue
 			}
 			if f.Data, err = m.find(ctx, at, isSurface, entry); err != nil {

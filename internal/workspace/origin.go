@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"context"
@@ -11,13 +11,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // OriginEvidence compares an entry that says which facet declares its server with the contents of that facet. Without
 // them nothing is decided: the entry alone could name any facet. It is nil for a server of hallmark.toml.
-func OriginEvidence(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock) (
+func OriginEvidence(ctx context.Context, w *Workspace, name string, entry project.ServerLock) (
 	evidence.Report, error) {
 	if entry.Launch.Facet == "" {
 		return nil, nil

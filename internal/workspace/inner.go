@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"slices"

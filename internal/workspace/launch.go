@@ -1,11 +1,10 @@
-package lockentry
+package workspace
 
 import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -25,7 +24,7 @@ func LacksOnlyApproval(v policy.Verdict) bool {
 }
 
 // LaunchEvidence compares a server's declaration with its declaration when it was locked.
-func LaunchEvidence(w *workspace.Workspace, s project.Server, locked *project.ServerLock) evidence.Evidence {
+func LaunchEvidence(w *Workspace, s project.Server, locked *project.ServerLock) evidence.Evidence {
 	c := evidence.Claim{Subject: s.Name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.LockFile}
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Launch.Digest()}
@@ -46,7 +45,7 @@ func LaunchEvidence(w *workspace.Workspace, s project.Server, locked *project.Se
 }
 
 // ApprovalEvidence says whether this machine approved the entry.
-func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerLock, trustLock bool) evidence.Evidence {
+func ApprovalEvidence(w *Workspace, name string, entry project.ServerLock, trustLock bool) evidence.Evidence {
 	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine,
 		Where: "what was approved on this machine"}
 	o := evidence.Observed{Digests: []digest.Digest{entry.Approvable()}, From: "the entry of " + project.LockFile}
@@ -70,7 +69,7 @@ func ApprovalEvidence(w *workspace.Workspace, name string, entry project.ServerL
 
 // IsApprovedAs reports whether this machine approved the lock entry of s, and s is still declared
 // in the same way.
-func IsApprovedAs(w *workspace.Workspace, s project.Server) bool {
+func IsApprovedAs(w *Workspace, s project.Server) bool {
 	entry, locked := w.Lock.Server(s.Name)
 	approval, ok := w.Approvals.Servers[s.Name]
 	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) &&

@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"maps"
@@ -7,14 +7,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // GoneEvidence returns evidence of the locked items that a capture found to be shown to no client
 // any more, for all servers, as long as nobody reviewed that.
-func GoneEvidence(w *workspace.Workspace) (report evidence.Report, err error) {
+func GoneEvidence(w *Workspace) (report evidence.Report, err error) {
 	for _, name := range w.Lock.Servers() {
 		entry, _ := w.Lock.Server(name)
 		note, err := w.DriftNote(name, entry)

@@ -1,4 +1,4 @@
-package lockentry
+package workspace
 
 import (
 	"errors"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -24,7 +23,7 @@ const MaxExtra = 1000
 // entry of the lock. Nothing compares them, and if an entry of that name comes later, they would
 // seem to have been reviewed with it. It skips the files of missing entries: such an entry is
 // refused itself, and restored with its files.
-func Strays(w *workspace.Workspace, missed map[string]bool) (report evidence.Report, err error) {
+func Strays(w *Workspace, missed map[string]bool) (report evidence.Report, err error) {
 	surfaces, closures := map[string]bool{}, map[string]bool{}
 	for name := range missed {
 		surfaces[project.SurfaceFile(name)], closures[project.ClosureSubject(name)] = true, true
@@ -62,7 +61,7 @@ func MissedEntries(names []string, reports []evidence.Report) map[string]bool {
 
 // straysIn names at most [MaxExtra] entries of dir that are not in ours, by path. It compares names
 // as the directory spells them, because a name in another case may be another file.
-func straysIn(w *workspace.Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
+func straysIn(w *Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
 	if err := w.RefuseLink(w.Path(dir)); err != nil {
 		return nil, err
 	}
@@ -112,7 +111,7 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 // FilesBeside returns the changes that write the files of an entry beside the lock, and remove
 // those that the entry does not have; nil means no file. before is the replaced entry, or nil. A
 // file that is not that of before is removed or replaced too, with a warning.
-func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface,
+func FilesBeside(w *Workspace, name string, before *project.ServerLock, shown *surface.Surface,
 	closure []byte) []durable.File {
 	files := []durable.File{
 		{Path: w.SurfacePath(name), Remove: true},
@@ -140,8 +139,8 @@ func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock
 
 // isFileOf reports whether the file at the path of f is the one that an entry has there, or the one
 // that f writes there.
-func isFileOf(w *workspace.Workspace, f durable.File, entry *project.ServerLock) bool {
-	data, err := w.ReadFile(f.Path, workspace.MaxSurface)
+func isFileOf(w *Workspace, f durable.File, entry *project.ServerLock) bool {
+	data, err := w.ReadFile(f.Path, MaxSurface)
 	switch {
 	case err != nil || data == nil:
 		return false

@@ -1,6 +1,6 @@
 //go:build unix
 
-package lockentry_test
+package workspace_test
 
 import (
 	"testing"
