@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 )
 
 // TestLibraryAgreesToNothing holds that the zero value of options starts and locks nothing, and
@@ -51,7 +51,7 @@ func TestLibraryPublishesArchive(t *testing.T) {
 	world.write("kit/facet.json",
 		`{"name": "kit", "version": "1.0.0", "commands": {"wave": {"description": "Waves."}}}`)
 	world.write("kit/commands/wave.md", "Wave.\n")
-	packed, err := pack.Pack(t.Context(), pack.Options{Dir: world.path("kit"), File: world.path("kit.facet")})
+	packed, err := publish.Pack(t.Context(), publish.PackOptions{Dir: world.path("kit"), File: world.path("kit.facet")})
 	if err != nil {
 		t.Fatal(err)
 	}

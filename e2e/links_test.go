@@ -83,7 +83,7 @@ var heavy = []struct {
 	// what some share
 	{"internal/hashfile", []string{full, editors}},
 	{"go.yaml.in/yaml/v3", []string{full, editors}},
-	{"internal/pack", []string{full, authors}},
+	{"internal/publish", []string{full, authors}},
 	{"internal/publish", []string{full, authors}},
 	{"internal/monitor", []string{full, operators}},
 	{"internal/registry/kinds", []string{full, operators}},

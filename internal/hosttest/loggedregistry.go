@@ -20,8 +20,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
@@ -181,7 +181,7 @@ func (r *LoggedRegistry) Facets(versions ...string) (records []registry.ArchiveR
 			r.T.Fatal(err)
 		}
 		write("commands/go.md", "go "+v)
-		p, err := pack.Pack(r.T.Context(), pack.Options{Dir: dir, File: filepath.Join(dir, "out.facet")})
+		p, err := publish.Pack(r.T.Context(), publish.PackOptions{Dir: dir, File: filepath.Join(dir, "out.facet")})
 		if err != nil {
 			r.T.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -66,25 +66,25 @@ func packDirectory(ctx context.Context, root *os.Root, in string, f project.Face
 	if _, err := root.Lstat(facet.ManifestFile); errors.Is(err, fs.ErrNotExist) {
 		d, modes, err := listPublic(root, in, f.Private)
 		if err != nil {
-			return nil, pack.DirError(where, err)
+			return nil, publish.DirError(where, err)
 		}
 		packed, err := packWrapped(ctx, d, modes, f.Name, rule, limits)
 		if err != nil {
-			return nil, pack.DirError(where, err)
+			return nil, publish.DirError(where, err)
 		}
 		return packed, nil
 	}
 	var packed packedDir
-	source := &pack.SourceDir{Root: root}
+	source := &publish.SourceDir{Root: root}
 	if err := source.List(); err != nil {
-		return nil, pack.DirError(where, err)
+		return nil, publish.DirError(where, err)
 	}
 	modes, err := fileModes(root, in, source.Files)
 	if err != nil {
-		return nil, pack.DirError(where, err)
+		return nil, publish.DirError(where, err)
 	}
 	if packed.made, err = facet.Pack(ctx, &packed.body, source.Files, source.Open, limits); err != nil {
-		return nil, pack.DirError(where, explainLimit(err, source.Files, limits))
+		return nil, publish.DirError(where, explainLimit(err, source.Files, limits))
 	}
 	packed.modes = modes // a facet has its files at their own paths
 	return &packed, nil
@@ -168,7 +168,7 @@ func (directorySource) openDir(_ context.Context, w *workspace.Workspace, f proj
 		return d, nil, evidence.Errorf(evidence.Validation, f.Path, "", errors.Unwrap(err))
 	}
 	if d, err = listDirectory(root); err != nil {
-		return d, nil, errors.Join(pack.DirError(f.Path, err), root.Close())
+		return d, nil, errors.Join(publish.DirError(f.Path, err), root.Close())
 	}
 	return d, root.Close, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
@@ -38,7 +38,7 @@ func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	defer root.Close()
 	d, _, err := listPublic(root, in, private)
 	if err != nil {
-		return nil, pack.DirError(name, err)
+		return nil, publish.DirError(name, err)
 	}
 	if form, _ := d.Form(); form != wrap.FormSkill {
 		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark add NAME --path DIR' adds it from elsewhere",

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -32,7 +31,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("commands/go.md", "go")
-	p, err := pack.Pack(t.Context(), pack.Options{Dir: dir, File: filepath.Join(dir, "out.facet")})
+	p, err := publish.Pack(t.Context(), publish.PackOptions{Dir: dir, File: filepath.Join(dir, "out.facet")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -21,7 +20,7 @@ import (
 
 // PackCommand returns the command pack.
 func PackCommand(a *app.App) *cobra.Command {
-	var o pack.Options
+	var o publish.PackOptions
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "pack [DIR]",
@@ -40,7 +39,7 @@ names that some system could not extract are refused, and nothing is written the
 			if len(names) > 0 {
 				o.Dir = names[0]
 			}
-			p, err := pack.Pack(c.Context(), o)
+			p, err := publish.Pack(c.Context(), o)
 			if err != nil {
 				return err
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -38,7 +38,7 @@ func archives(t *testing.T) map[string][]byte {
 		}
 	}
 	server, zip := filepath.Join(t.TempDir(), "s.facet"), filepath.Join(t.TempDir(), "p.zip")
-	_, err := pack.Pack(t.Context(), pack.Options{Dir: dir, File: server})
+	_, err := publish.Pack(t.Context(), publish.PackOptions{Dir: dir, File: server})
 	hosttest.WritePlugin(t, plugin, "acme-tools", nil, map[string]string{"dist/index.js": "export const x = 1\n"})
 	_, hashed := plugins.Hash(t.Context(), plugin, plugins.HashOptions{Write: true})
 	_, _, zipped := plugins.Pack(t.Context(), plugin, zip)

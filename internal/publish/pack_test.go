@@ -1,4 +1,4 @@
-package pack
+package publish
 
 import (
 	"errors"
@@ -53,7 +53,7 @@ func TestMembers(t *testing.T) {
 		file := filepath.Join(dir, "out.facet")
 		var before []byte
 		for range 2 { // the second time the archive lies among the files
-			p, err := Pack(t.Context(), Options{Dir: dir, File: file})
+			p, err := Pack(t.Context(), PackOptions{Dir: dir, File: file})
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -105,18 +105,18 @@ func TestRefusals(t *testing.T) {
 		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Pack(t.Context(), Options{Dir: dir, File: file})
+		_, err := Pack(t.Context(), PackOptions{Dir: dir, File: file})
 		if data, _ := os.ReadFile(file); evidence.ClassOf(err) != evidence.Validation ||
 			!strings.Contains(err.Error(), c.says) ||
 			string(data) != "old" {
 			t.Errorf("%s: %v (%v); the older archive has %d bytes", name, err, evidence.ClassOf(err), len(data))
 		}
 	}
-	if _, err := Pack(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "none")}); evidence.ClassOf(err) !=
+	if _, err := Pack(t.Context(), PackOptions{Dir: filepath.Join(t.TempDir(), "none")}); evidence.ClassOf(err) !=
 		evidence.Validation {
 		t.Errorf("no directory: %v", err)
 	}
-	_, err := Pack(t.Context(), Options{Dir: dirOf(t, kit("NOTICE", strings.Repeat("x", 5000))), File: "none",
+	_, err := Pack(t.Context(), PackOptions{Dir: dirOf(t, kit("NOTICE", strings.Repeat("x", 5000))), File: "none",
 		Limits: archive.Limits{Unpacked: 4096}})
 	if evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("too large: %v", err)

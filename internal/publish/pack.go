@@ -1,7 +1,4 @@
-// Package pack makes the archive (.facet) of a facet's or a packed server's directory: it decides
-// which files belong to the archive, refuses links and special files, and writes the file at once.
-// Package facet defines the format; [Options] set the limits.
-package pack
+package publish
 
 import (
 	"bytes"
@@ -19,7 +16,7 @@ import (
 )
 
 // Options describe an archive to make.
-type Options struct {
+type PackOptions struct {
 	Dir    string // directory of the facet or server; "" is the working directory
 	File   string // to write; "" is [facet.FileName] in the working directory
 	Limits archive.Limits
@@ -35,7 +32,7 @@ type Packing struct {
 // Pack writes the archive of a facet, or of a server that is packed from source. The same files
 // give the same bytes. The file appears only when it is complete and was read back; on an error
 // an older file stays.
-func Pack(ctx context.Context, o Options) (*Packing, error) {
+func Pack(ctx context.Context, o PackOptions) (*Packing, error) {
 	if o.Dir == "" {
 		o.Dir = "."
 	}
