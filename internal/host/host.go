@@ -4,10 +4,6 @@
 // It keeps two files in the state directory, both readable by this user alone: variables.json
 // (consents to send variables and to ask hosts, at most [machine.MaxVariables] bytes) and
 // login.json (the session, at most 64 KiB). Commands fill [Host]; flows read no environment.
-//
-// # Places
-//
-// It finds the directories that Hallmark keeps files in.
 package host
 
 import (
@@ -27,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
 
@@ -88,7 +85,7 @@ func (h *Host) Pause(ctx context.Context, d time.Duration) error {
 }
 
 // Places are the directories that Hallmark keeps files in.
-type Places = PlacesPlaces
+type Places = places.Places
 
 // Store opens the audited store.
 func (h *Host) Store() (*store.Store, error) {

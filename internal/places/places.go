@@ -1,4 +1,5 @@
-package host
+// Package places finds the directories that Hallmark keeps files in.
+package places
 
 import (
 	"cmp"
@@ -12,7 +13,7 @@ import (
 )
 
 // Places are the directories that Hallmark keeps files in.
-type PlacesPlaces struct {
+type Places struct {
 	Cache string // what can be fetched again: the store
 	State string // what must survive a cleaned cache: approvals, drift, journals
 	// Config is the project of the user's own clients, whose hallmark.toml and hallmark.lock lie there.
@@ -25,46 +26,46 @@ type PlacesPlaces struct {
 // configuration directories by the platform's convention. It makes no directory. Its error is of
 // class Refused if a directory is not absolute, since it would depend on the working directory,
 // which may be a checkout; else of class Operation.
-func Find(getenv func(string) string) (PlacesPlaces, error) {
+func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
 		if !filepath.IsAbs(home) {
-			return PlacesPlaces{}, refusal("", fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
+			return Places{}, refusal("", fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
-		return PlacesPlaces{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state"),
+		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state"),
 			Config: filepath.Join(home, "config")}, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return PlacesPlaces{}, placeError(err)
+		return Places{}, placeError(err)
 	}
 	state := getenv("XDG_STATE_HOME")
 	switch {
 	case filepath.IsAbs(state):
 	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
 		if state, err = os.UserConfigDir(); err != nil {
-			return PlacesPlaces{}, placeError(err)
+			return Places{}, placeError(err)
 		}
 	default:
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return PlacesPlaces{}, placeError(err)
+			return Places{}, placeError(err)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
 	config, err := os.UserConfigDir()
 	if err != nil {
-		return PlacesPlaces{}, placeError(err)
+		return Places{}, placeError(err)
 	}
 	for _, dir := range []string{cache, state, config} {
 		if !filepath.IsAbs(dir) {
-			return PlacesPlaces{}, refusal("", fmt.Errorf("the home directory gives %+q, which is not absolute", dir))
+			return Places{}, refusal("", fmt.Errorf("the home directory gives %+q, which is not absolute", dir))
 		}
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
 	}
-	return PlacesPlaces{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark"),
+	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark"),
 		Config: filepath.Join(config, "hallmark"), home: home}, nil
 }
 
@@ -74,7 +75,7 @@ func placeError(err error) error {
 
 // Moved returns the places with another state or cache directory, unless that is "". The error is of
 // class Refused if one is not absolute: see [Find].
-func (p PlacesPlaces) Moved(state, cache string) (PlacesPlaces, error) {
+func (p Places) Moved(state, cache string) (Places, error) {
 	p.State, p.Cache = cmp.Or(state, p.State), cmp.Or(cache, p.Cache)
 	for _, dir := range []string{p.State, p.Cache} {
 		if !filepath.IsAbs(dir) {
@@ -88,7 +89,7 @@ func (p PlacesPlaces) Moved(state, cache string) (PlacesPlaces, error) {
 // directories where the environment has neither HALLMARK_HOME nor XDG's variables, as that of a
 // server has which a client starts from the desktop, or with chosen variables only. There are none if
 // it finds them there anyway.
-func (p PlacesPlaces) Arguments() []string {
+func (p Places) Arguments() []string {
 	var out []string
 	usual, err := usualPlaces()
 	if err != nil || p.State != usual.State {
@@ -101,11 +102,11 @@ func (p PlacesPlaces) Arguments() []string {
 }
 
 // usualPlaces are the cache and the state of this user where no variable moves them.
-func usualPlaces() (PlacesPlaces, error) {
+func usualPlaces() (Places, error) {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return Find(func(string) string { return "" })
 	}
 	home, err := os.UserHomeDir()
-	return PlacesPlaces{Cache: filepath.Join(home, ".cache", "hallmark"),
+	return Places{Cache: filepath.Join(home, ".cache", "hallmark"),
 		State: filepath.Join(home, ".local", "state", "hallmark")}, err
 }

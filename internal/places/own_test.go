@@ -1,6 +1,6 @@
 //go:build unix
 
-package host
+package places
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 )
 
 // at returns the places that HALLMARK_HOME=dir gives, or those of the home directory for "".
-func at(t *testing.T, dir string) PlacesPlaces {
+func at(t *testing.T, dir string) Places {
 	t.Helper()
 	p, err := Find(func(name string) string {
 		if name == "HALLMARK_HOME" {

@@ -1,4 +1,4 @@
-package host
+package places
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 // Nobody but this user and root may write the directory. If it does not exist yet, that counts for
 // the first that does of those above it: but a sticky one, such as /tmp, may be everybody's, one of
 // this user may be writable by its group, and root may begin one below a directory of any user.
-func (p PlacesPlaces) Check() error {
+func (p Places) Check() error {
 	isCheckout := func(at string) bool {
 		_, err := os.Lstat(filepath.Join(at, ".git"))
 		return err == nil && !p.isOwnHome(at)
@@ -39,7 +39,7 @@ func (p PlacesPlaces) Check() error {
 
 // CheckProject refuses a state or cache directory in the directory of a project, unless that is the
 // home directory as for [Places.Check]. Its error is of class Refused.
-func (p PlacesPlaces) CheckProject(dir string) error {
+func (p Places) CheckProject(dir string) error {
 	project, err := os.Stat(dir)
 	if err != nil || p.isOwnHome(dir) {
 		return err
@@ -73,7 +73,7 @@ func refuseBelow(what string, is func(at string) bool, dir, real string) error {
 
 // isOwnHome reports whether dir is the home directory by which the places were found, and this
 // user's.
-func (p PlacesPlaces) isOwnHome(dir string) bool {
+func (p Places) isOwnHome(dir string) bool {
 	if p.home == "" {
 		return false
 	}
