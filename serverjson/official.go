@@ -17,6 +17,22 @@ const officialRegistry = "the official registry (schema of " + model.CurrentSche
 var officialBundleHosts = []string{strings.TrimPrefix(model.RegistryURLGitHub, "https://"),
 	strings.TrimPrefix(model.RegistryURLGitLab, "https://")}
 
+// isOfficialBundle reports whether the official registry takes a bundle from a URL.
+func isOfficialBundle(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || !strings.Contains(strings.ToLower(address), "mcp") {
+		return false
+	}
+	host := strings.TrimPrefix(strings.ToLower(u.Host), "www.")
+	if host == officialBundleHosts[0] {
+		parts := strings.Split(strings.TrimPrefix(u.Path, "/"), "/")
+		return len(parts) == 6 && parts[2] == "releases" && parts[3] == "download" && !slices.Contains(parts, "")
+	}
+	_, file, ok := strings.Cut(u.Path, "/-/")
+	return host == officialBundleHosts[1] && ok && (strings.HasPrefix(file, "releases/") && strings.Contains(file, "/downloads/") ||
+		strings.HasPrefix(file, "package_files/") && strings.HasSuffix(file, "/download"))
+}
+
 // OfficialIssues returns warnings of what is valid here and what the official registry refuses at /validate or /publish, as
 // docs/registry-compat.json lists it, and of what its client drops.
 func (d *Document) OfficialIssues() Issues {
@@ -40,10 +56,13 @@ func (d *Document) OfficialIssues() Issues {
 		if p.Pointer != locationPointer {
 			v.warnOfRange(p.Pointer+"/version", p.Version)
 		}
-		if u, err := url.Parse(p.Identifier); p.RegistryType == model.RegistryTypeMCPB && err == nil && u.Host != "" &&
-			!slices.Contains(officialBundleHosts, strings.TrimPrefix(strings.ToLower(u.Host), "www.")) {
-			v.warn(p.Pointer+"/identifier", "official-bundle-host", "%s takes bundles from %s alone", officialRegistry,
-				strings.Join(officialBundleHosts, " and "))
+		if usual := registries[p.RegistryType]; usual != "" && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual {
+			v.warn(p.Pointer+"/registryBaseUrl", "official-base-url", "%s takes packages of type %s from %s alone, spelled so", officialRegistry,
+				p.RegistryType, usual)
+		}
+		if p.RegistryType == model.RegistryTypeMCPB && !isOfficialBundle(p.Identifier) {
+			v.warn(p.Pointer+"/identifier", "official-bundle-host", "%s takes bundles that are files of releases at %s alone, with mcp in their URL",
+				officialRegistry, strings.Join(officialBundleHosts, " or "))
 		}
 		known := variablesBeside(p)
 		for _, m := range placeholder().FindAllStringSubmatch(p.Transport.URL, -1) {

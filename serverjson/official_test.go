@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
 // What the official registry refuses, and is valid here, is said with the date of its schema; e2e/official compares the two.
@@ -30,6 +32,14 @@ func TestOfficialIssues(t *testing.T) {
 		"the transport's own variable": {head + npm("1.0.0", `{"type":"sse","url":"https://{host}/sse","variables":{"host":{}}}`),
 			[]string{"/packages/0/transport/url official-variable"}},
 		"a bundle elsewhere": {head + mcpb("https://example.com/notes.mcpb"), []string{"/packages/0/identifier official-bundle-host"}},
+		"a bundle in a tree": {head + mcpb("https://github.com/acme/mcp/raw/main/notes.mcpb"), []string{"/packages/0/identifier official-bundle-host"}},
+		"a bundle without mcp": {head + mcpb("https://github.com/acme/notes/releases/download/v1/notes.zip"),
+			[]string{"/packages/0/identifier official-bundle-host"}},
+		"a released bundle":  {head + mcpb("https://github.com/acme/notes/releases/download/v1/notes.mcpb"), nil},
+		"a bundle of GitLab": {head + mcpb("https://gitlab.com/acme/notes/-/releases/v1/downloads/notes.mcpb"), nil},
+		"a slash too many": {head + strings.Replace(npm("1.0.0", stdio), `"identifier"`, `"registryBaseUrl":"`+model.RegistryURLNPM+`/","identifier"`, 1),
+			[]string{"/packages/0/registryBaseUrl official-base-url"}},
+		"the usual registry": {head + strings.Replace(npm("1.0.0", stdio), `"identifier"`, `"registryBaseUrl":"`+model.RegistryURLNPM+`","identifier"`, 1), nil},
 		"the oldest spelling": {`{"$schema":"` + strings.Replace(CurrentSchema, "2025-12-11", "2025-07-09", 1) + `","name":"com.example/notes",` +
 			`"description":"Notes","version":"1.0.0","status":"active"}`, []string{"/$schema official-spelling", "/status official-member"}},
 	} {

@@ -219,7 +219,7 @@ func TestTry(t *testing.T) {
 		t.Fatalf("exit code %d\n%s%s", code, out, messages)
 	}
 	for _, want := range []string{`(?m)^packed +hallmark_tried_notes-1\.0\.0-py3-none-any\.whl$`,
-		`(?m)^hash +pypi:hallmark-tried-notes==1\.0\.0  sha256:[0-9a-f]{64}$`, `(?m)^written +server\.json  a draft$`,
+		`(?m)^hash +pypi:hallmark-tried-notes==1\.0\.0  sha256:[0-9a-f]{64}$`, `(?m)^draft +server\.json$`,
 		`(?m)^tool:note  sha256:`, `says hello`} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("%s is not in\n%s", want, out)
@@ -248,6 +248,32 @@ func TestTry(t *testing.T) {
 	if string(mustRead(t, filepath.Join(w.dir, wheel))) != string(bytes) {
 		t.Error("the wheel is another one now")
 	}
+	// By pip, and under a name that is another version's.
+	w.path = pathWithoutUV(t)
+	if code, out, messages = w.run(t, w.bin, "try", wheel); code != 0 || !strings.Contains(out, "tool:note") {
+		t.Errorf("by pip: exit code %d\n%s%s", code, out, messages)
+	}
+	renamed := filepath.Join(w.dir, "hallmark_tried_notes-2.0.0-py3-none-any.whl")
+	if err := os.Rename(filepath.Join(w.dir, wheel), renamed); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, messages = w.run(t, w.bin, "try", renamed); code != 2 || !strings.Contains(messages, "its METADATA says that it is") {
+		t.Errorf("renamed: exit code %d\n%s", code, messages)
+	}
+}
+
+// pathWithoutUV is a PATH with python and without uv.
+func pathWithoutUV(t *testing.T) string {
+	t.Helper()
+	bare := t.TempDir()
+	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bare, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	return bare + string(os.PathListSeparator) + "/usr/bin" + string(os.PathListSeparator) + "/bin"
 }
 
 func mustRead(t *testing.T, name string) []byte {
@@ -266,16 +292,7 @@ func TestPythonWithoutUV(t *testing.T) {
 		t.Skip("reaches package registries")
 	}
 	world.NeedsPython(t)
-	// A PATH with python and without uv.
-	bare := t.TempDir()
-	out, err := exec.Command("python3", "-c", "import os, sys; print(os.path.realpath(sys.executable))").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(bare, "python3")); err != nil {
-		t.Fatal(err)
-	}
-	alone := newPythonWorld(t, bare+string(os.PathListSeparator)+"/usr/bin"+string(os.PathListSeparator)+"/bin")
+	alone := newPythonWorld(t, pathWithoutUV(t))
 	pinned := pinnedWithUV(t)
 	if err := os.RemoveAll(alone.dir); err != nil {
 		t.Fatal(err)

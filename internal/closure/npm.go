@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,8 +50,12 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before tim
 // what it depends on.
 func ResolveNPMFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string) (*project.Closure, error) {
 	own := map[string]string{ref.Name(): "file:" + filepath.ToSlash(file)}
+	if _, err := packagefile.ReadNPMFile(file, "npm-shrinkwrap.json", project.MaxClosure); err == nil {
+		h.Logger.Warn("the package has an npm-shrinkwrap.json, which npm follows once it is published, and not here: versions may differ")
+	}
+	// What lies in the tarball itself is a file to npm, too. Of other files no package is taken: see ParsePackageLockOf.
 	return resolve(ctx, h, ref.String(), map[string]any{"dependencies": own}, time.Time{},
-		func(lock []byte) (*project.Closure, error) { return project.ParsePackageLockOf(lock, ref) })
+		func(lock []byte) (*project.Closure, error) { return project.ParsePackageLockOf(lock, ref) }, "--allow-file=all")
 }
 
 // ResolvePackages is [ResolveNPM] of several packages at exact versions, by name. The closure has no
@@ -65,7 +70,7 @@ func ResolvePackages(ctx context.Context, h *host.Host, subject string,
 // resolve lets npm write the package lock of a manifest with the given members, and parses it. One command asks npm
 // for the same lock once.
 func resolve(ctx context.Context, h *host.Host, subject string, members map[string]any,
-	before time.Time, parse func([]byte) (*project.Closure, error)) (*project.Closure, error) {
+	before time.Time, parse func([]byte) (*project.Closure, error), options ...string) (*project.Closure, error) {
 	members["name"], members["private"] = "hallmark-closure", true
 	manifest, err := json.Marshal(members)
 	if err != nil {
@@ -78,7 +83,7 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 	if err != nil {
 		return nil, err
 	}
-	cutoff := npmCutoff(h, before)
+	cutoff := append(npmCutoff(h, before), options...)
 	question := fmt.Sprintf("npm %q", append([]string{h.Dir, string(manifest), user, checkout}, cutoff...))
 	data, err := h.Answers.Get(question, func() ([]byte, error) {
 		return lockPackages(ctx, h, subject, manifest, user, checkout, cutoff)
@@ -133,9 +138,9 @@ func ownNPMOptions(dir, cache string) []string {
 
 // registryOptions returns the options by which npm takes dependencies only from registries: not
 // from repositories, for which it would start git and scripts, not from URLs, and not from local
-// files but the one that we name ourselves. An older npm that does not know them runs without git, see ownNPM.
+// files. An older npm that does not know them runs without git, see ownNPM.
 func registryOptions() []string {
-	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=root", "--allow-directory=none",
+	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
 		"--package-lock", "--no-dry-run", "--no-global"}
 }
 
@@ -329,7 +334,7 @@ func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
 	switch {
 	case bin != "":
 		file = v.Bin[bin]
-	case len(v.Bin) == 1:
+	case len(slices.Compact(slices.Sorted(maps.Values(v.Bin)))) == 1: // under one name or several, as npx has it
 		for _, only := range v.Bin {
 			file = only
 		}

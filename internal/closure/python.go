@@ -31,7 +31,7 @@ import (
 // out nothing.
 func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
 	rt *project.Runtime) (*project.Closure, error) {
-	return resolvePython(ctx, h, name, requirements, before, rt, nil)
+	return resolvePython(ctx, h, name, requirements, before, rt, "")
 }
 
 // ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, which no index need have.
@@ -41,11 +41,12 @@ func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file
 		return nil, err
 	}
 	defer remove()
-	sum, err := copyFile(file, filepath.Join(dir, ref.Filename()))
+	own := filepath.Join(dir, ref.Filename())
+	sum, err := copyFile(file, own)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, file, "", err)
 	}
-	c, err := resolvePython(ctx, h, ref.Name(), []string{ref.Name() + "==" + ref.Version()}, time.Time{}, rt, []string{"--find-links", dir})
+	c, err := resolvePython(ctx, h, ref.Name(), []string{ref.Name() + "==" + ref.Version()}, time.Time{}, rt, own)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +79,9 @@ func copyFile(from, to string) (digest.Digest, error) {
 	return sum, errors.Join(err, out.Close())
 }
 
-// resolvePython is [ResolvePython] with further options, which uv and pip have alike.
+// resolvePython is [ResolvePython] where own, if it is not "", is the file of the package itself, alone in its directory.
 func resolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
-	rt *project.Runtime, options []string) (*project.Closure, error) {
+	rt *project.Runtime, own string) (*project.Closure, error) {
 	work, remove, err := tool.WorkDir(h, "python-")
 	if err != nil {
 		return nil, err
@@ -126,6 +127,9 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 			return nil, err
 		}
 		out := filepath.Join(work, "pylock.toml")
+		if own != "" {
+			cutoff = append(cutoff, "--find-links", filepath.Dir(own)) // whose files come before those of indexes
+		}
 		// uv reads a configuration file that is named instead of all others, also those of
 		// projects.
 		if err := runTool(ctx, h, "uv", subject,
@@ -133,7 +137,7 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
 				"--only-binary", ":all:", "--generate-hashes",
 				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
-				"--quiet", "-o", out, in}, cutoff, options)}); err != nil {
+				"--quiet", "-o", out, in}, cutoff)}); err != nil {
 			return nil, withPython(err, rt)
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
@@ -145,6 +149,11 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	if err := pipCutoff(subject, before); err != nil {
 		return nil, err
 	}
+	if own != "" { // pip takes the file of an index before one that is only offered
+		if err := os.WriteFile(in, []byte(own+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+	}
 	h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv takes a " +
 		"fraction of the time, and 'pip install uv' gets it")
 	variables, err := h.Fetch.PipVariables()
@@ -154,10 +163,10 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	out := filepath.Join(work, "report.json")
 	if err := runTool(ctx, h, "pip", subject,
-		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: append([]string{
+		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
 			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
 			"--cache-dir", tool.CacheDir(h, "pip", work),
-			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}, options...)}); err != nil {
+			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
 		return nil, withPython(err, rt)
 	}
 	data, err := host.ReadFile(out, project.MaxClosure)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -24,12 +26,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // TrialOptions say how a package is tried.
 type TrialOptions struct {
 	Arguments []string // that the server gets
 	Variables []string // names of those that it gets from the environment
+	Bin       string   // the executable to start; "" for the one that is meant
 	// Next is told what is known, each time that more is: the packed file, the hashes, the document.
 	Next func(*Trial)
 }
@@ -37,10 +41,11 @@ type TrialOptions struct {
 // Trial is what there is to know of a package before it is published. What was not reached is zero.
 type Trial struct {
 	Ref      artifact.Ref
-	File     string // the tarball or wheel; of a directory one that is gone with the trial
+	File     string // the name of the tarball or wheel
 	Packed   bool   // from a directory
+	Notes    []string
 	Hashes   []serverjson.FileHash
-	Document string // the path of the server.json
+	Document string // the path of the server.json, once it was read
 	Written  bool   // it was not there, and is a draft
 	Server   string // its name; "" if a draft has none
 	Issues   serverjson.Issues
@@ -62,7 +67,7 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 			o.Next(t)
 		}
 	}
-	dir, remove, err := tool.WorkDir(h, "try-")
+	work, remove, err := tool.WorkDir(h, "try-")
 	if err != nil {
 		return t, err
 	}
@@ -71,25 +76,95 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 	if err != nil {
 		return t, document.OpenError(path, err)
 	}
-	beside := "."
-	if t.File, t.Packed = path, info.IsDir(); t.Packed {
-		beside = path
-		if t.File, err = packDirectory(ctx, h, path, dir); err != nil {
-			return t, err
-		}
+	x := &trying{Trial: t, host: h, path: path, work: work, beside: "."}
+	if t.Packed = info.IsDir(); t.Packed {
+		x.beside = path
 	}
-	files, err := t.hash(ctx, h)
+	defer func() {
+		if err != nil && t.Written { // a draft of what does not work would be in the way of the next
+			os.Remove(filepath.Join(x.beside, documentFile))
+			t.Written = false
+		}
+	}()
+	if err := x.pack(ctx); err != nil {
+		return t, err
+	}
+	files, err := x.hash(ctx)
 	if err != nil {
 		return t, err
 	}
 	next()
 	with := *h
 	with.Fetch = h.Fetch.WithFiles(files)
-	if err := t.readDocument(ctx, &with, beside); err != nil {
+	if err := x.readDocument(ctx, &with); err != nil {
 		return t, err
 	}
+	x.notePublished(ctx)
 	next()
-	return t, t.start(ctx, &with, dir, o, next)
+	return t, x.start(ctx, &with, o, next)
+}
+
+// trying is a trial that goes on.
+type trying struct {
+	*Trial
+	host   *host.Host
+	path   string // as it was given
+	work   string // a directory for this trial alone
+	beside string // the directory of the server.json
+	file   string // the package's file in work: the user's own stays where it is, and may have any name
+}
+
+// documentFile is the name of a server.json.
+const documentFile = "server.json"
+
+// pack packs the directory, or copies the file. A draft of the server.json is written before, since it may be packed with the rest.
+func (x *trying) pack(ctx context.Context) (err error) {
+	if x.Packed {
+		if _, err := os.Lstat(filepath.Join(x.beside, documentFile)); errors.Is(err, fs.ErrNotExist) {
+			if _, err := document.Init(ctx, x.host.Environ, x.beside, nil); err != nil {
+				return err
+			}
+			x.Written = true
+		}
+		x.file, err = packDirectory(ctx, x.host, x.path, x.work)
+		x.File = filepath.Base(x.file)
+		return err
+	}
+	if _, err := document.LocalFiles(nil, "", []string{x.path}, ""); err != nil {
+		return notTried(err)
+	}
+	name := "package.tgz"
+	if strings.EqualFold(filepath.Ext(x.path), ".whl") {
+		name = filepath.Base(x.path) // by which it is known what it is for
+	}
+	x.File, x.file = x.path, filepath.Join(x.work, name)
+	return copyTo(x.file, x.path)
+}
+
+// copyTo copies a file.
+func copyTo(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return document.OpenError(from, err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// whatIsTried is what leads on from a file that is not.
+const whatIsTried = "name the tarball that 'npm pack' makes, a wheel, or the directory of such a package"
+
+// notTried is err for a file that does not say itself that it is a package which can be tried.
+func notTried(err error) error {
+	if failed := new(evidence.Error); errors.As(err, &failed) {
+		failed.Hint = whatIsTried
+	}
+	return err
 }
 
 // packDirectory packs the package in path into dir, and returns the file.
@@ -125,78 +200,89 @@ func isRegular(name string) bool {
 }
 
 // hash finds out what the package's file is, and hashes it.
-func (t *Trial) hash(ctx context.Context, h *host.Host) (map[artifact.Ref]string, error) {
-	const hint = "name the tarball that 'npm pack' makes, a wheel, or the directory of such a package"
-	files, err := document.LocalFiles(nil, "", []string{t.File}, "")
-	if failed := new(evidence.Error); errors.As(err, &failed) {
-		failed.Hint = hint // a package is tried by what it says itself
-	}
+func (x *trying) hash(ctx context.Context) (map[artifact.Ref]string, error) {
+	files, err := document.LocalFiles(nil, "", []string{x.file}, "")
 	if err != nil {
-		return nil, err
+		return nil, notTried(err)
 	}
 	for ref := range files {
-		t.Ref = ref
+		x.Ref = ref
 	}
-	if t.Ref.Kind() != artifact.NPM && !strings.HasSuffix(t.Ref.Filename(), ".whl") {
-		return nil, evidence.Errorf(evidence.Validation, t.File, hint,
-			fmt.Errorf("is %s, and only tarballs of npm and wheels are tried", t.Ref))
+	switch {
+	case x.Ref.Kind() == artifact.NPM:
+		data, err := packagefile.ReadNPMManifest(x.file, maxManifest)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, x.path, whatIsTried, err)
+		}
+		var manifest struct {
+			Private bool `json:"private"`
+		}
+		if surface.DecodeKnown(data, &manifest) == nil && manifest.Private {
+			return nil, evidence.Errorf(evidence.Validation, x.path, "take \"private\" out of package.json, or name the package that is published",
+				errors.New("says \"private\": true, so that npm does not publish it"))
+		}
+	case !strings.HasSuffix(x.Ref.Filename(), ".whl"):
+		return nil, evidence.Errorf(evidence.Validation, x.path, whatIsTried,
+			fmt.Errorf("is %s, and only tarballs of npm and wheels are tried", x.Ref))
 	}
-	t.Hashes, err = document.HashLocal(ctx, h, files)
+	x.Hashes, err = document.HashLocal(ctx, x.host, files)
 	return files, err
 }
 
-// readDocument reads the server.json in dir and checks it, or writes a draft of one.
-func (t *Trial) readDocument(ctx context.Context, h *host.Host, dir string) error {
-	t.Document = filepath.Join(dir, "server.json")
-	if _, err := os.Lstat(t.Document); errors.Is(err, fs.ErrNotExist) {
-		t.Written = true
-		if t.Packed {
-			_, err = document.Init(ctx, h.Environ, dir, nil)
-		} else {
-			_, err = document.InitFile(ctx, h.Environ, dir, t.Ref, t.File)
-		}
-		if err != nil {
+// maxManifest bounds a package.json that is read, in bytes.
+const maxManifest = 4 << 20
+
+// readDocument reads the server.json and checks it; h fetches with the package's file. Of a file it writes a draft of one first, if
+// there is none.
+func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
+	path := filepath.Join(x.beside, documentFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := document.InitFile(ctx, h.Environ, x.beside, x.Ref, x.file); err != nil {
 			return err
 		}
+		x.Written = true
 	}
-	name, data, err := document.ReadFile(t.Document, durable.Open)
+	name, data, err := document.ReadFile(path, durable.Open)
 	if err != nil {
 		return err
 	}
-	t.Document = name
 	doc, err := serverjson.ParseUnhashed(data) // those of a former release are made anew
 	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
-		t.Issues = invalid.Issues.ForPublish()
+		x.Issues = invalid.Issues.ForPublish()
 	} else if err != nil {
 		return evidence.Errorf(evidence.Validation, name, "", err)
 	} else {
 		doc.AtRegistries(h.Fetch.AsksAt)
-		t.Server, t.Issues = doc.Name, append(doc.ValidateForPublish(), doc.OfficialIssues()...)
+		x.Server, x.Issues = doc.Name, append(doc.ValidateForPublish(), doc.OfficialIssues()...)
 	}
-	n := len(t.Issues.Errors())
-	if n > 0 && !t.Written {
+	x.Document = name
+	n := len(x.Issues.Errors())
+	if n > 0 && !x.Written {
 		return evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("is not valid: %s", evidence.Count(n, "error")))
 	}
 	if doc == nil {
 		return nil
 	}
-	if !t.Written {
-		if _, err := document.LocalFiles(doc, name, []string{t.File}, ""); err != nil {
-			return err
-		}
+	if !x.Written && !doc.Covers(x.Ref) {
+		return evidence.Errorf(evidence.Validation, name, "write the package and its version into the document, or try what it names",
+			fmt.Errorf("names no package %s, which this is", x.Hashes[0].Key))
 	}
-	t.Owner, err = document.CheckOwner(ctx, h, doc, t.Ref)
+	x.Owner, err = document.CheckOwner(ctx, h, doc, x.Ref)
 	return err
 }
 
-// start installs the package and starts it.
-func (t *Trial) start(ctx context.Context, h *host.Host, dir string, o TrialOptions, next func()) error {
-	file, err := filepath.Abs(t.File)
-	if err != nil {
-		return err
+// notePublished notes that the registry has the version already: its files do not change any more. What cannot be asked is not noted.
+func (x *trying) notePublished(ctx context.Context) {
+	all, err := x.host.Fetch.Releases(ctx, x.Ref.Release())
+	if err == nil && len(all) == 1 && !all[0].Gone {
+		x.Notes = append(x.Notes, x.Ref.Release().String()+" is published already: what differs from it needs another version")
 	}
-	w := workspace.Empty(h, dir)
-	w.Approvals = project.NewApprovals(dir)
+}
+
+// start installs the package and starts it.
+func (x *trying) start(ctx context.Context, h *host.Host, o TrialOptions, next func()) error {
+	t, w := x.Trial, workspace.Empty(h, x.work)
+	w.Approvals = project.NewApprovals(x.work)
 	path := h.Getenv("PATH")
 	var report evidence.Report
 	judge := func(more evidence.Report) (policy.Admitted, error) {
@@ -205,9 +291,12 @@ func (t *Trial) start(ctx context.Context, h *host.Host, dir string, o TrialOpti
 	}
 	declared := project.Server{Name: t.Ref.Name(), Type: "stdio", Arguments: o.Arguments, Variables: o.Variables}
 	found, err := kind.ResolveFile(ctx, kind.Declaration{Workspace: w, Logs: w.Logs(trail.Options{}), Server: declared, Path: path,
-		Judge: judge}, t.Ref, file)
+		Judge: judge}, t.Ref, x.file, o.Bin)
 	if found.Program != nil {
 		defer found.Program.Close()
+	}
+	if failed := new(evidence.Error); errors.As(err, &failed) && strings.Contains(failed.Hint, "name the executable") {
+		failed.Hint = "name the one to start: --bin NAME"
 	}
 	if err != nil {
 		return err

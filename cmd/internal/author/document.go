@@ -245,8 +245,8 @@ func hashLocal(ctx context.Context, a *app.App, h *host.Host, local []string, as
 }
 
 // WarnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
-// not what the document calls them.
-func WarnOfPackages(w io.Writer, v policy.Verdict, server string) {
+// not what the document calls them. What is not published yet need not be published again.
+func WarnOfPackages(w io.Writer, v policy.Verdict, server string, published bool) {
 	last := ""
 	for _, f := range v.Warnings() {
 		e := f.Evidence
@@ -263,7 +263,11 @@ func WarnOfPackages(w io.Writer, v policy.Verdict, server string) {
 			text = "which server it is for could not be read (" + where + "): " + surface.Escape(e.Reason)
 		}
 		fmt.Fprintf(w, "warning: %s: %s\n", subject, text)
-		if next := v.Advice(f); next != "" && next != last {
+		next := v.Advice(f)
+		if !published {
+			next, _, _ = strings.Cut(next, ", and publish it again")
+		}
+		if next != "" && next != last {
 			fmt.Fprintf(w, "  hint: %s\n", next)
 			last = next
 		}
@@ -346,7 +350,7 @@ nothing is fetched: the file, which you have already, is compared with what the 
 				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", a.Name, name)
 			}
 			err = app.WriteReport(a.Stdout, verdict)
-			WarnOfPackages(a.Stdout, verdict, doc.Name)
+			WarnOfPackages(a.Stdout, verdict, doc.Name, true)
 			return errors.Join(err, verdict.Err())
 		}),
 	}
@@ -531,7 +535,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err // a registry that refuses says for which server each package is
 			}
-			WarnOfPackages(a.Stderr, p.Verdict, doc.Name)
+			WarnOfPackages(a.Stderr, p.Verdict, doc.Name, true)
 			if err := app.WriteNotes(a.Stderr, p.Verdict); err != nil {
 				return err
 			}

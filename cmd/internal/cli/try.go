@@ -26,11 +26,11 @@ func tryCommand(a *app.App) *cobra.Command {
 		Example: ".\ndist/notes-1.4.0-py3-none-any.whl\nacme-notes-1.4.0.tgz --variable API_KEY -- --read-only",
 		Long: `Do with a package what its users will do, before it is published: pack a directory with a
 package.json or pyproject.toml as npm and Python's build do, hash the file, check the
-server.json beside it (or begin one), install the file with all that it depends on as 'hallmark
+server.json of the directory, of this one for a file (or begin one), install the file with all that it depends on as 'hallmark
 pin' would, start it and print what it shows a model. Nothing is published. A directory's own
 build scripts run, and so does the server; the install scripts of packages do not.`,
 		Args: func(c *cobra.Command, words []string) error {
-			if dash := c.ArgsLenAtDash(); dash >= 0 {
+			if dash := c.ArgsLenAtDash(); dash > 0 {
 				words = words[:dash]
 			}
 			return app.Args(cobra.ExactArgs(1))(c, words)
@@ -58,7 +58,7 @@ build scripts run, and so does the server; the install scripts of packages do no
 			}
 			o.Next(t)
 			if t.Document != "" {
-				author.WarnOfPackages(a.Stderr, t.Owner, t.Server)
+				author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
 			}
 			a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
 			if err != nil {
@@ -75,6 +75,7 @@ build scripts run, and so does the server; the install scripts of packages do no
 	}
 	a.AllowFlags(c)
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of a variable that the server gets from the environment")
+	c.Flags().StringVar(&o.Bin, "bin", "", "`name` of the executable to start, if the package has several")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
 	return c
 }
@@ -86,7 +87,7 @@ func trialText(a *app.App, t *launch.Trial) string {
 		fmt.Fprintf(&b, "%-10s  "+format+"\n", append([]any{what}, values...)...)
 	}
 	if len(t.Hashes) > 0 && t.Packed {
-		line("packed", "%s", surface.Escape(filepath.Base(t.File)))
+		line("packed", "%s", surface.Escape(t.File))
 	}
 	for _, f := range t.Hashes {
 		line("hash", "%s  %s", surface.Escape(f.Key), f.Value)
@@ -94,11 +95,10 @@ func trialText(a *app.App, t *launch.Trial) string {
 	if t.Document != "" {
 		what, state := "valid", ""
 		switch n := len(t.Issues.Errors()); {
+		case t.Written && n > 0:
+			what, state = "draft", "  to be completed"
 		case t.Written:
-			what, state = "written", "  a draft"
-			if n > 0 {
-				state += ", to be completed"
-			}
+			what = "draft"
 		case n > 0:
 			what = "not valid"
 		}
@@ -106,6 +106,9 @@ func trialText(a *app.App, t *launch.Trial) string {
 		for _, issue := range t.Issues {
 			line(string(issue.Severity), "%s", issue)
 		}
+	}
+	for _, note := range t.Notes {
+		line("note", "%s", note)
 	}
 	if t.Packages > 0 {
 		line("installed", "%s verified, itself among them", evidence.Count(t.Packages, "package"))
@@ -124,6 +127,8 @@ func nextOfTrial(t *launch.Trial) string {
 	switch {
 	case len(t.Issues.Errors()) > 0:
 		return "complete " + surface.Escape(t.Document)
+	case len(t.Owner.Warnings()) > 0:
+		return "let the package name the server, as the warning says"
 	case t.Packed:
 		return "publish the package, then 'hallmark publish'"
 	}
@@ -139,12 +144,13 @@ func writeTrial(a *app.App, t *launch.Trial, err error) error {
 		FileHashes map[string]string `json:"file_hashes,omitempty"`
 		Document   string            `json:"document,omitempty"` // the path of the server.json
 		Written    bool              `json:"written,omitempty"`  // it is a draft
+		Notes      []string          `json:"notes,omitempty"`
 		Issues     serverjson.Issues `json:"issues"`
 		Owner      []policy.Finding  `json:"owner"`
 		Packages   int               `json:"packages,omitempty"`
 		Scripts    []string          `json:"scripts_not_run,omitempty"`
 		Shown      *shownJSON        `json:"shown,omitempty"`
-	}{Outcome: app.OutcomeOf(t.Verdict, err), FileHashes: t.FileHashes(), Document: t.Document, Written: t.Written,
+	}{Outcome: app.OutcomeOf(t.Verdict, err), FileHashes: t.FileHashes(), Document: t.Document, Written: t.Written, Notes: t.Notes,
 		Issues: append(serverjson.Issues{}, t.Issues...), Owner: append([]policy.Finding{}, t.Owner.Findings...),
 		Packages: t.Packages, Scripts: t.Scripts}
 	if !t.Ref.IsZero() {

@@ -73,8 +73,20 @@ func identifyZip(name string, limit int64) (artifact.Ref, error) {
 
 // identifyPython reads METADATA or PKG-INFO.
 func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
-	head := pythonHead(metadata)
-	return artifact.NewPyPI(head["Name"], head["Version"], filepath.Base(name))
+	head, file := pythonHead(metadata), filepath.Base(name)
+	ref, err := artifact.NewPyPI(head["Name"], head["Version"], file)
+	if err != nil || filepath.Ext(file) != ".whl" {
+		return ref, err
+	}
+	parts := strings.Split(file, "-") // NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl, by which installers know it
+	if len(parts) < 3 {
+		return artifact.Ref{}, errors.New("its name is not that of a wheel, NAME-VERSION-PYTHON-ABI-PLATFORM.whl")
+	}
+	named, err := artifact.NewPyPI(parts[0], parts[1], file)
+	if err != nil || named.Normal() != ref.Normal() {
+		return artifact.Ref{}, errors.New("its METADATA says that it is " + ref.Release().String() + ", and its name that it is another package or version")
+	}
+	return ref, nil
 }
 
 // ReadSummary returns how the package ref, a tarball of npm or an archive of Python, describes itself in a sentence; "" if it does

@@ -46,7 +46,12 @@ func ReadOwner(name string, ref artifact.Ref, limit int64) (Owner, error) {
 
 // ReadNPMManifest returns the package.json of an npm tarball, of at most limit bytes.
 func ReadNPMManifest(name string, limit int64) ([]byte, error) {
-	return readTarFile(name, "package.json", limit)
+	return ReadNPMFile(name, "package.json", limit)
+}
+
+// ReadNPMFile returns a file of the package in an npm tarball, of at most limit bytes.
+func ReadNPMFile(name, path string, limit int64) ([]byte, error) {
+	return readTarFile(name, path, limit)
 }
 
 func readNPMOwner(name string, limit int64) (Owner, error) {

@@ -88,6 +88,8 @@ func TestIdentify(t *testing.T) {
 		"notes.tgz":                   {tarOf("package/package.json", `{"name":"@a/notes","version":"1.0.0"}`), "npm:@a/notes@1.0.0"},
 		"no-version.tgz":              {tarOf("package/package.json", `{"name":"@a/notes"}`), ""},
 		"my_notes-1.0-py3-any.whl":    {forge.Pack("my_notes-1.0.dist-info/METADATA", metadata), "pypi:My_Notes==1.0/my_notes-1.0-py3-any.whl"},
+		"my_notes-2.0-py3-any.whl":    {forge.Pack("my_notes-1.0.dist-info/METADATA", metadata), ""}, // the name is another version's
+		"renamed.whl":                 {forge.Pack("my_notes-1.0.dist-info/METADATA", metadata), ""},
 		"my_notes-1.0.tar.gz":         {tarOf("my_notes-1.0/PKG-INFO", metadata, "my_notes-1.0/package.json", `{"name":"x","version":"1.0.0"}`), "pypi:My_Notes==1.0/my_notes-1.0.tar.gz"},
 		"my_notes-1.0.zip":            {forge.Pack("my_notes-1.0/PKG-INFO", metadata), "pypi:My_Notes==1.0/my_notes-1.0.zip"},
 		"notes-1.0.0.crate":           {tarOf("notes-1.0.0/Cargo.toml", "[package]\nname = \"notes\"\nversion = \"1.0.0\"\n", "notes-1.0.0/package.json", "{}"), "cargo:notes@1.0.0"},
