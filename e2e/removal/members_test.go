@@ -190,8 +190,8 @@ var unreadTypes = []unread{
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
 		"internal/doctor.Finding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/catalog.Member " +
-		"internal/catalog.Hash internal/catalog.Hit internal/facets.Part internal/kind.ChangedFiles " +
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/record.Member " +
+		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
 		"internal/fetch/packagefile.FileChange", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},

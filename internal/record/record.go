@@ -1,5 +1,11 @@
 // Package record fetches the record of a server from its registry, and verifies the proof that it
 // is in the registry's log.
+//
+// # Catalog
+//
+// It looks at what a registry has before any of it is installed: it searches names, and
+// says what one version of a facet or server contains, and what the registry's log proves of that.
+// Nothing is stored or started. What a listing says is proven by nobody, and is said to be unproven.
 package record
 
 import (

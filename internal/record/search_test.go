@@ -1,4 +1,4 @@
-package catalog
+package record
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package catalog
+package record
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -101,7 +100,7 @@ func lookAtServer(ctx context.Context, w *workspace.Workspace, name, version str
 			return nil, err
 		}
 	}
-	r, err := record.FetchNamed(ctx, w, w.Logs(o.Log), name+"@"+version)
+	r, err := FetchNamed(ctx, w, w.Logs(o.Log), name+"@"+version)
 	if err != nil {
 		return nil, explain(name+"@"+version, err)
 	}

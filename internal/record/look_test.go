@@ -1,12 +1,12 @@
-package catalog_test
+package record_test
 
 import (
 	"bytes"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/catalog"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 )
 
@@ -18,8 +18,8 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() (*catalog.Info, error) {
-		return catalog.Look(t.Context(), w.Host, rules, "kit@1.0.0", catalog.Options{})
+	look := func() (*record.Info, error) {
+		return record.Look(t.Context(), w.Host, rules, "kit@1.0.0", record.Options{})
 	}
 	if info, err := look(); err != nil || info.Unproven != "" || info.Contents == nil || len(info.Contents.Members) == 0 {
 		t.Fatalf("%v: %+v", err, info)

@@ -1,7 +1,4 @@
-// Package catalog looks at what a registry has before any of it is installed: it searches names, and
-// says what one version of a facet or server contains, and what the registry's log proves of that.
-// Nothing is stored or started. What a listing says is proven by nobody, and is said to be unproven.
-package catalog
+package record
 
 import (
 	"cmp"
