@@ -75,7 +75,7 @@ var plainDecoders = map[string]struct {
 		"which project a file is about; to keep too much is all that it can do"},
 	"tokensql.go in internal/registry/tokensql":   {1, "the registry's own database"},
 	"decode.go in internal/hashfile":              {1, "into maps, whose names are compared with those of the form"},
-	"value.go in internal/adapter":                {1, "tokens of what facet.ParseManifest has read by exact names"},
+	"value.go in internal/installed":              {1, "tokens of what facet.ParseManifest has read by exact names"},
 	"json.go in internal/hashfile/stdio":          {3, "texts, and maps, whose names are exact"},
 	"message.go in internal/hashfile/stdio":       {2, "an id, and the members of a message that was cut"},
 	"toolschema.go in plugin":                     {2, "a map; and whether references of a schema lead somewhere"},

@@ -58,7 +58,7 @@ func TestClientPrograms(t *testing.T) {
 			dir := unpackNPM(t, p.name+"@latest")
 			found := patternsOf(t, dir, p.files)
 			if want := slices.Sorted(slices.Values(p.patterns)); !slices.Equal(found, want) {
-				t.Errorf("has %q, and known are %q: see internal/adapter/live.go", found, want)
+				t.Errorf("has %q, and known are %q: see internal/installed/live.go", found, want)
 			}
 		})
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -50,13 +49,13 @@ func (x *piece) version() string {
 
 // runs is what runs of a facet once it is installed for these targets: of one that was wrapped, or was until now. Where
 // there are no targets it is what any client would run.
-func (x *piece) runs(before *project.FacetLock, targets []adapter.Target) ([]wrap.Run, error) {
+func (x *piece) runs(before *project.FacetLock, targets []installed.Target) ([]wrap.Run, error) {
 	wasWrapped := before != nil && before.Source.Wrapped != 0
 	if x.Entry.Source.Wrapped == 0 && !wasWrapped {
 		return nil, nil
 	}
 	if len(targets) == 0 {
-		targets = adapter.All()
+		targets = installed.All()
 	}
 	return wrap.Runs(x.Manifest, x.OpenAudited, func(d facet.Deliverable, text []byte) (all []wrap.Run) {
 		for _, t := range targets {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/machine"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -71,7 +70,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 }
 
 // newTargets are the targets for which a facet that is installed here was not installed yet.
-func newTargets(here machine.ReceiptOfFacet, targets []adapter.Target) (more []adapter.Target) {
+func newTargets(here machine.ReceiptOfFacet, targets []installed.Target) (more []installed.Target) {
 	for _, t := range targets {
 		has := func(a machine.ReceiptAsset) bool { return a.Target == t.Name }
 		if !slices.ContainsFunc(here.Assets, has) {

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -68,7 +67,7 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 		return nil, err
 	}
 	out := &Found{Dir: w.PlaceDir()}
-	for _, t := range adapter.All() {
+	for _, t := range installed.All() {
 		if variable := installed.OutsideVariable(w, t); variable != "" {
 			out.Outside = append(out.Outside, variable)
 		}

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -128,8 +127,8 @@ func CheckClientFiles(w *workspace.Workspace, names []string, owners map[string]
 // is to start: all if the client is of a target, else none.
 func forEachClientFile(w *workspace.Workspace, names []string, do func(f clients.File, wanted []string) error) error {
 	targets := Targets(w)
-	byName := func(a, b adapter.Target) int { return strings.Compare(a.Name, b.Name) }
-	for _, target := range slices.SortedFunc(slices.Values(adapter.All()), byName) {
+	byName := func(a, b Target) int { return strings.Compare(a.Name, b.Name) }
+	for _, target := range slices.SortedFunc(slices.Values(All()), byName) {
 		if target.Client == "" || w.Home != "" && !target.HasUser() {
 			continue
 		}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -74,7 +73,7 @@ func mayLead(w *workspace.Workspace, dir, to string) bool {
 		return path.Dir(to) != "." && !isClientsOwn(w, to)
 	}
 	from, leads := false, false
-	for _, t := range adapter.All() {
+	for _, t := range All() {
 		at := t.SkillDir(path.Base(dir))
 		from, leads = from || at == dir, leads || at == to
 	}
@@ -85,7 +84,7 @@ func mayLead(w *workspace.Workspace, dir, to string) bool {
 // facets deliver.
 func isClientsOwn(w *workspace.Workspace, dir string) bool {
 	own := false
-	for _, t := range adapter.All() {
+	for _, t := range All() {
 		t = placed(w, t)
 		dirs := t.KindDirs()
 		if _, delivers := dirs[dir]; delivers {
@@ -102,7 +101,7 @@ func isClientsOwn(w *workspace.Workspace, dir string) bool {
 // places finds out where the targets of a project have what facets deliver.
 type places struct {
 	w       *workspace.Workspace
-	targets []adapter.Target
+	targets []Target
 	ours    func(at string) bool // a file that lies there is as Hallmark wrote it, and nobody else's
 	reached map[string]string    // by directory
 }
@@ -123,7 +122,7 @@ func (p *places) reach(dir string) string {
 // of are the files in which a target reads a deliverable, and the target that they are written for: another one where the
 // client finds what that one has. But where something lies in the client's own place that is not ours, that is a copy like
 // others. Where links lead two clients to one directory, both get the skill as it is in the archive.
-func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (writer adapter.Target, files []adapter.Place) {
+func (p *places) of(t Target, m *facet.Manifest, d facet.Deliverable) (writer Target, files []Place) {
 	files = p.reachAll(t.Places(m, d))
 	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(files, p.lies) {
 		t, files = *other, p.reachAll(other.Places(m, d))
@@ -132,7 +131,7 @@ func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (w
 		return t, files
 	}
 	at := files[0].Skill
-	if slices.ContainsFunc(p.targets, func(o adapter.Target) bool {
+	if slices.ContainsFunc(p.targets, func(o Target) bool {
 		own := o.SkillDir(d.Name)
 		return own != "" && o.Name != t.Name && p.reach(own) == at && own != t.SkillDir(d.Name)
 	}) {
@@ -142,7 +141,7 @@ func (p *places) of(t adapter.Target, m *facet.Manifest, d facet.Deliverable) (w
 }
 
 // lies reports whether something lies in the place of a file, or in its skill's directory, that is not ours.
-func (p *places) lies(f adapter.Place) bool {
+func (p *places) lies(f Place) bool {
 	at := f.Path
 	if f.Skill != "" {
 		at = f.Skill
@@ -167,7 +166,7 @@ func (p *places) lies(f adapter.Place) bool {
 }
 
 // reachAll are the places of files where links lead.
-func (p *places) reachAll(files []adapter.Place) []adapter.Place {
+func (p *places) reachAll(files []Place) []Place {
 	for i, f := range files {
 		dir := f.Skill
 		if dir == "" {

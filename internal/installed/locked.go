@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -234,7 +233,7 @@ func (f lockedFacet) guessManifest() *facet.Manifest {
 
 // placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that cannot be told
 // without the contents.
-func (f lockedFacet) placedForm(target adapter.Target, place adapter.Place, d facet.Deliverable) (digest.Digest, bool, error) {
+func (f lockedFacet) placedForm(target Target, place Place, d facet.Deliverable) (digest.Digest, bool, error) {
 	switch {
 	case place.Fixed != nil:
 		return digest.FromBytes(place.Fixed), false, nil
@@ -248,13 +247,13 @@ func (f lockedFacet) placedForm(target adapter.Target, place adapter.Place, d fa
 }
 
 // render writes a file as a target gets it, from a member that is what the lock says.
-func (f lockedFacet) render(target adapter.Target, place adapter.Place, d facet.Deliverable) (adapter.Rendering, error) {
+func (f lockedFacet) render(target Target, place Place, d facet.Deliverable) (Rendering, error) {
 	data, err := f.read(place.Member)
 	if err != nil {
-		return adapter.Rendering{}, err
+		return Rendering{}, err
 	}
 	if !evidence.Same(f.entry.Assets[place.Member], digest.FromBytes(data)) {
-		return adapter.Rendering{}, evidence.Errorf(evidence.Integrity,
+		return Rendering{}, evidence.Errorf(evidence.Integrity,
 			facet.MemberSubject(f.entry.Subject(f.name), place.Member), "",
 			errors.New("changed in the store after the audit"))
 	}

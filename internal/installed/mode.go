@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -32,7 +31,7 @@ func (p *Plan) permOf(o output, data []byte) fs.FileMode {
 // PermOf is the mode of a file with the bytes of a member of an archive. One of a skill may be a program.
 func PermOf(of *obtain.Archive, member string, ofSkill bool, data []byte) fs.FileMode {
 	perm := filePerm
-	if ofSkill && adapter.IsExecutable(data[:min(len(data), adapter.ExecutableHead)]) {
+	if ofSkill && IsExecutable(data[:min(len(data), ExecutableHead)]) {
 		perm = programPerm
 	}
 	if mode, ok := of.Modes[member]; ok {
@@ -54,7 +53,7 @@ func narrow(perm, as fs.FileMode) fs.FileMode {
 
 // lacksMode reports whether a file that has the right bytes cannot be started, and is to be: a version of
 // Hallmark before modes were set has written it.
-func lacksMode(w *workspace.Workspace, place adapter.Place) (bool, error) {
+func lacksMode(w *workspace.Workspace, place Place) (bool, error) {
 	if place.Skill == "" || runtime.GOOS == "windows" {
 		return false, nil
 	}
@@ -68,10 +67,10 @@ func lacksMode(w *workspace.Workspace, place adapter.Place) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	head := make([]byte, adapter.ExecutableHead)
+	head := make([]byte, ExecutableHead)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	return adapter.IsExecutable(head[:n]), nil
+	return IsExecutable(head[:n]), nil
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -19,7 +18,7 @@ type Note struct {
 }
 
 // newNote is a note about a deliverable.
-func newNote(of string, t adapter.Target, d facet.Deliverable, text string) Note {
+func newNote(of string, t Target, d facet.Deliverable, text string) Note {
 	return Note{Facet: of, Target: t.Name, Kind: string(d.Kind), Name: d.Name, Text: text}
 }
 

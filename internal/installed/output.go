@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -46,8 +45,8 @@ func chosenManifests(parts []Part) map[*obtain.Archive]*facet.Manifest {
 // output is one file of a facet on its way into the project.
 type output struct {
 	part   Part
-	place  adapter.Place
-	target adapter.Target
+	place  Place
+	target Target
 	sum    digest.Digest
 	data   []byte // nil as long as it is the member as it is
 }
@@ -127,14 +126,14 @@ func (o output) bytes() ([]byte, error) {
 
 // render writes the file as the target gets it. Its member is read from the slot once more, and compared
 // with what the audit found.
-func (o output) render() (adapter.Rendering, error) {
+func (o output) render() (Rendering, error) {
 	x := o.part.Of
 	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.place.Member)), x.Slot.Size)
 	if err != nil {
-		return adapter.Rendering{}, err
+		return Rendering{}, err
 	}
 	if !evidence.Same(x.Entry.Assets[o.place.Member], digest.FromBytes(data)) {
-		return adapter.Rendering{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.place.Member), "",
+		return Rendering{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.place.Member), "",
 			errors.New("changed in the store after the audit"))
 	}
 	return o.target.Render(o.place, x.Manifest, o.part.Deliverable, data)
@@ -162,7 +161,7 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 		private := f.Private
 		for _, target := range known.targets {
 			_, places := known.of(target, manifests[part.Of], part.Deliverable)
-			takes := slices.ContainsFunc(places, func(at adapter.Place) bool {
+			takes := slices.ContainsFunc(places, func(at Place) bool {
 				return p.taken[at.Path] && !p.isAdopted(at.Path)
 			})
 			var files, found []string
@@ -186,7 +185,7 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 }
 
 // privateFiles are the files of the user in the directory of a skill that are known, and still there.
-func (p *Plan) privateFiles(target adapter.Target, part Part) (files []string) {
+func (p *Plan) privateFiles(target Target, part Part) (files []string) {
 	dir := target.SkillDir(part.Name)
 	if part.Kind != facet.KindSkill || dir == "" {
 		return nil

@@ -2,6 +2,20 @@
 // to be written and deleted, what this machine wrote (the receipt), whether what is there is what the
 // lock says, and the entries in clients' files that start the servers of facets. It plans; the
 // installation writes. What a user edited is kept unless forced.
+//
+// # Adapter
+//
+// It says where each client reads the deliverables of facets in a project, and writes them
+// as that client reads them: one table of targets, a file for each client. It does no I/O.
+//
+// # Front matter
+//
+// The body of a Markdown file is never changed. Its front matter is read in the words of Claude Code, of
+// which the members of the standard for skills are a part, and each client gets of it what means the same
+// to that client: spec/facet.md has the rule. What adapters of facet.json says for a target replaces that
+// or is added. If nothing has to change, the bytes stay as they are.
+//
+// Whatever a client does not get is said: [Rendering] and [Target.Refusal] have it for people.
 package installed
 
 import (

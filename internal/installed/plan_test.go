@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -177,7 +176,7 @@ func TestPlannedWrites(t *testing.T) {
 		if c.there != "" {
 			present["t/x.md"] = sum(c.there)
 		}
-		o := output{part: Part{Of: &obtain.Archive{}}, place: adapter.Place{Path: "t/x.md"}, sum: sum("now"),
+		o := output{part: Part{Of: &obtain.Archive{}}, place: Place{Path: "t/x.md"}, sum: sum("now"),
 			data: []byte("now")}
 		err := p.planWrites(map[string]output{"t/x.md": o}, present)
 		if evidence.ClassOf(err) != c.class {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -76,7 +75,7 @@ func clientDirs(w *workspace.Workspace) (dirs []string) {
 	for _, t := range Adapters(w) {
 		dirs = append(dirs, t.Dirs()...)
 	}
-	for _, t := range adapter.All() {
+	for _, t := range All() {
 		dirs = append(dirs, placed(w, t).Dirs()...)
 	}
 	return dirs

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -19,7 +18,7 @@ func Targets(w *workspace.Workspace) []string {
 		return err == nil
 	}
 	used, shared := map[string]bool{}, map[string]bool{}
-	known := adapter.All()
+	known := All()
 	for i, t := range known {
 		t = placed(w, t)
 		known[i] = t
@@ -38,18 +37,18 @@ func Targets(w *workspace.Workspace) []string {
 	return found
 }
 
-// Adapters are the targets of the project with what package adapter knows of them.
-func Adapters(w *workspace.Workspace) (all []adapter.Target) {
+// Adapters are the targets of the project with what package installed knows of them.
+func Adapters(w *workspace.Workspace) (all []Target) {
 	for _, name := range Targets(w) {
-		if t, ok := adapter.Find(name); ok { // hallmark.toml has no others
+		if t, ok := Find(name); ok { // hallmark.toml has no others
 			all = append(all, placed(w, t))
 		}
 	}
-	return adapter.Share(all)
+	return Share(all)
 }
 
 // OutsideVariable is the variable that moves the directory of a client out of the home directory; "" if there is none.
-func OutsideVariable(w *workspace.Workspace, t adapter.Target) string { return placed(w, t).Outside() }
+func OutsideVariable(w *workspace.Workspace, t Target) string { return placed(w, t).Outside() }
 
 // SkillDirs are the directories in which the targets of the project have a skill of a name, relative to
 // [workspace.Workspace.PlaceDir], each once: those that links lead to, as [Reached] says.
@@ -65,7 +64,7 @@ func SkillDirs(w *workspace.Workspace, name string) (dirs []string) {
 }
 
 // placed is a target in the project, or in the home directory for the project of the user's own clients.
-func placed(w *workspace.Workspace, t adapter.Target) adapter.Target {
+func placed(w *workspace.Workspace, t Target) Target {
 	if w.Home == "" {
 		return t
 	}

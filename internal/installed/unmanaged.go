@@ -14,7 +14,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
@@ -163,7 +162,7 @@ func (s *unmanagedSearch) walk(dir string) error {
 		}
 		kind, place := s.looksIn(name)
 		switch {
-		case d.Type()&fs.ModeSymlink != 0 && (place || adapter.IsHidden(d.Name())):
+		case d.Type()&fs.ModeSymlink != 0 && (place || IsHidden(d.Name())):
 			s.visitLink(name, kind)
 		case !d.IsDir():
 		case d.Name() == ".git" || d.Name() == "node_modules":
@@ -173,7 +172,7 @@ func (s *unmanagedSearch) walk(dir string) error {
 				return err
 			}
 			return fs.SkipDir
-		case !adapter.IsHidden(d.Name()) && isProject(name) && clients.OwnerDir(s.w.Dir, name) == name:
+		case !IsHidden(d.Name()) && isProject(name) && clients.OwnerDir(s.w.Dir, name) == name:
 			s.out.Nested = append(s.out.Nested, name)
 			return fs.SkipDir
 		}
@@ -192,7 +191,7 @@ func isProject(dir string) bool {
 // looksIn reports what clients look for in a directory of the project. The project's own name counts for nothing.
 func (s *unmanagedSearch) looksIn(name string) (facet.Kind, bool) {
 	hidden, base := path.Split(s.at(name))
-	return adapter.LooksIn(path.Base(hidden), base)
+	return LooksIn(path.Base(hidden), base)
 }
 
 // visitLink notes a link in the place of a directory in which clients look, or of one above it.
@@ -209,7 +208,7 @@ func (s *unmanagedSearch) visitLink(name string, kind facet.Kind) {
 	}
 	entries, _ := os.ReadDir(to) // of a link to a file there are none
 	for _, e := range entries {
-		if kind, place := adapter.LooksIn(filepath.Base(name), e.Name()); place {
+		if kind, place := LooksIn(filepath.Base(name), e.Name()); place {
 			s.links = append(s.links, foundLink{path.Join(s.at(name), e.Name()), filepath.Join(to, e.Name()), kind, false})
 		}
 	}
@@ -239,7 +238,7 @@ func (s *unmanagedSearch) judgeLinks() {
 // searchHome searches the directories in which clients look for what their user has.
 func (s *unmanagedSearch) searchHome() error {
 	dirs := map[string]facet.Kind{}
-	for _, t := range adapter.All() {
+	for _, t := range All() {
 		maps.Copy(dirs, placed(s.w, t).KindDirs())
 	}
 	return s.searchDirs(dirs)
@@ -373,7 +372,7 @@ func unmanagedEvidence(at string) evidence.Evidence {
 func IsWhereClientsLook(at string) bool {
 	elements := strings.Split(at, "/")
 	for i := 1; i < len(elements); i++ {
-		if _, place := adapter.LooksIn(elements[i-1], elements[i]); place {
+		if _, place := LooksIn(elements[i-1], elements[i]); place {
 			return true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/adapter"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -74,7 +73,7 @@ func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
 
 // liveForAll is what any client does with a text when it loads it.
 func liveForAll(d facet.Deliverable, text []byte) (all []wrap.Run) {
-	for _, t := range adapter.All() {
+	for _, t := range All() {
 		for _, r := range t.Live(d, text) {
 			if !slices.ContainsFunc(all, func(o wrap.Run) bool { return o.Kind == r.Kind && o.Text == r.Text }) {
 				all = append(all, r)

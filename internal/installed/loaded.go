@@ -1,0 +1,28 @@
+package installed
+
+import (
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/wrap"
+)
+
+// Live is what the client of the target does with the text of a deliverable when it loads it. That of a directory is not
+// known, and may be any.
+func (t Target) Live(d facet.Deliverable, text []byte) (runs []wrap.Run) {
+	does := t.noun(d.Kind).live
+	if t.dir != "" {
+		for _, client := range table {
+			does = append(does, client.noun(d.Kind).live...)
+		}
+	}
+	seen := map[string]bool{}
+	for _, l := range does {
+		for _, found := range l.find(text) {
+			r := wrap.Run{Kind: l.kind, Text: string(found), Clients: []string{t.Name}}
+			if key := string(r.Kind) + r.Text; !seen[key] {
+				seen[key] = true
+				runs = append(runs, r)
+			}
+		}
+	}
+	return runs
+}
