@@ -59,7 +59,7 @@ var heavy = []struct {
 	{"internal/check", []string{full}},
 	{"internal/clients", []string{full}},
 	{"internal/closure", []string{full}},
-	{"internal/configure", []string{full}},
+	{"internal/pin", []string{full}},
 	{"internal/facets", []string{full}},
 	{"internal/git", []string{full}},
 	{"internal/guard", []string{full}},

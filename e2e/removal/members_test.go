@@ -185,7 +185,7 @@ var unreadTypes = []unread{
 	{"internal/scan.seenServers internal/scan.readSeen()", "what this machine saw before: news are told from it, and nothing is decided"},
 	{"internal/facets.readSkillsLock()", "what another program wrote down: a command is suggested from it, and nothing is decided"},
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
-	{"internal/configure.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
+	{"internal/pin.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
 		"internal/doctor.Finding serverjson.Replaced " +

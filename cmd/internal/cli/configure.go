@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/configure"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -30,7 +30,7 @@ func configCommand(a *app.App) *cobra.Command {
 			" as the 'verify' block that it stands for. Comments, order and\neverything else stay.",
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			m, err := configure.MigrateConfig(c.Context(), dir)
+			m, err := pin.MigrateConfig(c.Context(), dir)
 			if err != nil {
 				return err
 			}
@@ -99,15 +99,15 @@ none to the others.`,
 				return err
 			}
 			if all {
-				if names, err = configure.ServersToVerify(dir); err != nil {
+				if names, err = pin.ServersToVerify(dir); err != nil {
 					return err
 				}
 			}
-			done := []*configure.VerifyResult{}
+			done := []*pin.VerifyResult{}
 			var report evidence.Report
 			var problems []error
 			for _, name := range names {
-				f, err := configure.VerifyServer(c.Context(), h, dir, name, write)
+				f, err := pin.VerifyServer(c.Context(), h, dir, name, write)
 				if err == nil && write && !f.Written && !all {
 					err = evidence.Errorf(evidence.Validation, name, "",
 						errors.New(`its verify block is an opt-out; nothing was written`))
@@ -148,7 +148,7 @@ none to the others.`,
 }
 
 // verifiedResult is the JSON answer of verify-server. Of one server its members stand at the top too.
-func verifiedResult(done []*configure.VerifyResult, verdict policy.Verdict, err error) any {
+func verifiedResult(done []*pin.VerifyResult, verdict policy.Verdict, err error) any {
 	result := struct {
 		app.Outcome
 		Type    project.VerifyType `json:"type,omitempty"`
@@ -166,7 +166,7 @@ func verifiedResult(done []*configure.VerifyResult, verdict policy.Verdict, err 
 }
 
 // showVerified prints what was written into the verify block of a server.
-func showVerified(a *app.App, f *configure.VerifyResult) {
+func showVerified(a *app.App, f *pin.VerifyResult) {
 	if !f.Written {
 		return
 	}

@@ -1,8 +1,4 @@
-// Package configure edits a project's hallmark.toml: [MigrateConfig] rewrites deprecated keys, and
-// [VerifyServer] fills in the verify block of a server, which claims digests of its files.
-//
-// All other bytes of the file stay. A file has at most [project.MaxConfig] bytes.
-package configure
+package pin
 
 import (
 	"context"
