@@ -74,7 +74,7 @@ var heavy = []struct {
 	{"internal/record", []string{full}},
 	{"internal/runline", []string{full}},
 	{"internal/scan", []string{full}},
-	{"internal/tool", []string{full}},
+	{"internal/closure", []string{full}},
 	{"internal/workspace", []string{full}},
 	{"owed", []string{full}},
 	{"github.com/evanw/esbuild", []string{full}},

@@ -195,7 +195,7 @@ var unreadTypes = []unread{
 		"internal/fetch/packagefile.FileChange", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
-	{"internal/tool.PythonAnswer internal/tool.PythonPackage internal/publish.authorizeDevice() " +
+	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +
 		"internal/installed.bodyOf() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
 		"internal/registry/auth.* internal/registry/login.*",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},

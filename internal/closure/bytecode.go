@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -34,7 +33,7 @@ for name in names[first::step]:
 // CompilePython writes the bytecode of the modules below the directory site into st, for [StartPython]. It differs
 // between releases of python, and is therefore no part of a tree that a lock names.
 func CompilePython(ctx context.Context, h *host.Host, rt *project.Runtime, site string, st *store.Staging) error {
-	work, remove, err := tool.WorkDir(h, "python-")
+	work, remove, err := WorkDir(h, "python-")
 	if err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func CompilePython(ctx context.Context, h *host.Host, rt *project.Runtime, site 
 	for i := range n {
 		group.Go(func() error {
 			return runTool(ctx, h, "python", filepath.Base(rt.Path), foreign.Call{
-				Tool: foreign.Sealed, Path: rt.Path, Dir: work, Set: tool.HomeVariables(work),
+				Tool: foreign.Sealed, Path: rt.Path, Dir: work, Set: HomeVariables(work),
 				Args: []string{"-I", "-S", "-B", "-W", "ignore", "-c", compileModules, site, st.Dir(),
 					strconv.Itoa(i), strconv.Itoa(n)},
 			})

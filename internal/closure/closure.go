@@ -5,6 +5,13 @@
 // installation itself runs without a network and without the user's configuration.
 //
 // The stored form of a closure, and its limit in bytes, belong to package project.
+//
+// # Tool
+//
+// It finds the interpreters and package managers of the user (node, python, go, npm, uv,
+// pip), behind the shims of version managers too, and asks them for their own path and version. It
+// refuses to start one that lies in the checkout, or that takes its library from there. Programs
+// run through package foreign, in a directory of Hallmark's own and with a home of their own.
 package closure
 
 import (
@@ -23,13 +30,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // runTool runs a package manager, which messages call name. Its output becomes the error.
 func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.Call) error {
-	c.Checkout, c.Environ, c.Merged = tool.Checkout(h), h.Environ, true
+	c.Checkout, c.Environ, c.Merged = Checkout(h), h.Environ, true
 	result, err := foreign.Run(ctx, c)
 	if err == nil {
 		return nil
@@ -40,7 +46,7 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 	if from := foreignSource(result.Messages); from != "" {
 		return &evidence.Error{Subject: subject, Kind: evidence.Refused,
 			Err:    fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from),
-			Detail: tool.OutputDetail(name, result.Messages)}
+			Detail: OutputDetail(name, result.Messages)}
 	}
 	if need := pythonNeed(result.Messages); need != "" {
 		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: &NeedsPythonError{Requires: need}}
@@ -53,7 +59,7 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		verb += " " + c.Args[at]
 	}
 	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err),
-		Detail: tool.OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
+		Detail: OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
 // foreignSourceWords are the words of npm, of our own npm without git, and of pip without URLs,

@@ -2,8 +2,6 @@ package closure
 
 import (
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 )
 
 // What npm says of its own code is left out, what it says of the failure stays.
@@ -21,7 +19,7 @@ npm error 404  'x@1' is not in this registry.
   npm: npm error FetchError: request to http://npm.example.com/x failed, reason: connect ECONNREFUSED
   npm: npm error 404  'x@1' is not in this registry.
 `
-	if got := tool.OutputDetail("npm", []byte(said)); got != want {
+	if got := OutputDetail("npm", []byte(said)); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	if unreachableHint([]byte(said)) == "" || unreachableHint([]byte("npm error code E404\n")) != "" {

@@ -24,7 +24,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -42,7 +41,7 @@ func goSettings(dir, mod string) []string {
 // go would ask the host in a module's name and start git. A user who configures no proxy, or
 // declares a module private (GOPRIVATE, GONOPROXY), has chosen that fallback.
 func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, error) {
-	out, err := tool.RunGo(ctx, h, tool.GoCommand{
+	out, err := RunGo(ctx, h, GoCommand{
 		Tool: foreign.Go, Path: bin, Dir: dir, Subject: "go", Args: []string{"env", "GOPROXY"},
 	})
 	if err != nil {
@@ -60,7 +59,7 @@ func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, er
 // fetches them as the user configured it, and asks the checksum database; no code of the modules
 // runs.
 func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.Runtime) (*project.Closure, error) {
-	work, remove, err := tool.WorkDir(h, "go-")
+	work, remove, err := WorkDir(h, "go-")
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +79,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, err
 	}
 	run := func(args ...string) ([]byte, error) {
-		return tool.RunGo(ctx, h, tool.GoCommand{
+		return RunGo(ctx, h, GoCommand{
 			Tool: foreign.Go, Path: bin, Dir: work, Subject: subject,
 			Settings: append(goSettings(work, "mod"), proxies...), Args: args,
 		})
@@ -178,7 +177,7 @@ func (Go) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packag
 	if err != nil {
 		return nil, err
 	}
-	out, err := tool.RunGo(ctx, h, tool.GoCommand{
+	out, err := RunGo(ctx, h, GoCommand{
 		Tool: foreign.Go, Path: bin, Dir: at, Subject: c.Root.String(),
 		Settings: append(goSettings(dir, "readonly"), proxies...), Args: args,
 	})
@@ -225,7 +224,7 @@ func explainDownload(out []byte, err error) error {
 			return err
 		}
 		if m.Error != "" {
-			e.Detail += tool.OutputDetail("go", []byte(m.Error))
+			e.Detail += OutputDetail("go", []byte(m.Error))
 		}
 	}
 }
@@ -266,9 +265,9 @@ func (Go) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *s
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return err
 	}
-	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"),
+	settings := slices.Concat(HomeVariables(t.dir), goSettings(t.dir, "readonly"),
 		[]string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
-	_, err := tool.RunGo(ctx, h, tool.GoCommand{
+	_, err := RunGo(ctx, h, GoCommand{
 		Tool: foreign.Sealed, Path: filepath.Join(o.Runtime.Path, "bin", "go"), Dir: filepath.Join(t.dir, "module"),
 		Subject: c.Root.String(), Settings: settings,
 		Args: []string{"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()),

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -92,7 +91,7 @@ func withPython(err error, rt *project.Runtime) error {
 	if !errors.As(err, &need) || !errors.As(err, &problem) {
 		return err
 	}
-	need.Version = tool.PythonVersion(rt.Version)
+	need.Version = PythonVersion(rt.Version)
 	want := `"` + need.Requires + `"`
 	if m := leastPython().FindStringSubmatch(need.Requires); m != nil {
 		want = "3." + m[1]

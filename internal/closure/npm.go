@@ -25,7 +25,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -103,7 +102,7 @@ func resolve(ctx context.Context, h *host.Host, subject string, members map[stri
 // checkout.
 func lockPackages(ctx context.Context, h *host.Host, subject string, manifest []byte, user, checkout string,
 	cutoff []string) ([]byte, error) {
-	work, remove, err := tool.WorkDir(h, "npm-")
+	work, remove, err := WorkDir(h, "npm-")
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +117,9 @@ func lockPackages(ctx context.Context, h *host.Host, subject string, manifest []
 		"--omit-lockfile-registry-resolved",
 		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
 		registryOptions(),
-		ownNPMOptions(work, tool.CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting), cutoff)
+		ownNPMOptions(work, CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting), cutoff)
 	if err := runNPM(ctx, h, subject, foreign.Call{
-		Tool: foreign.NPM, Dir: work, Set: tool.HomeVariables(work), Args: args,
+		Tool: foreign.NPM, Dir: work, Set: HomeVariables(work), Args: args,
 	}); err != nil {
 		return nil, err
 	}
@@ -160,9 +159,9 @@ func retryOptions(setting func(key string) string) []string {
 
 // runNPM runs the user's npm as c says, after finding its Path.
 func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) error {
-	bin, err := tool.Find(ctx, h, "npm", c.Dir)
+	bin, err := Find(ctx, h, "npm", c.Dir)
 	if err != nil {
-		return tool.NotFoundError(err, subject, "install Node.js, which brings npm")
+		return NotFoundError(err, subject, "install Node.js, which brings npm")
 	}
 	c.Path = bin
 	return runTool(ctx, h, "npm", subject, c)
@@ -281,7 +280,7 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 			return err
 		}
 	}
-	env := append(tool.HomeVariables(t.dir), "NO_UPDATE_NOTIFIER=1")
+	env := append(HomeVariables(t.dir), "NO_UPDATE_NOTIFIER=1")
 	modules := filepath.Join(t.dir, "node_modules")
 	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc",
 		"--globalconfig=global.npmrc", "--cache=cache",

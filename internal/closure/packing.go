@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -29,13 +28,13 @@ func PackNPM(ctx context.Context, h *host.Host, dir, to string) (string, error) 
 // PackPython builds the wheel of the Python project in the absolute directory dir into to, with uv or pip, and returns it. What
 // builds it is fetched from the user's index, and runs, as the project's own code may.
 func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.Runtime) (string, error) {
-	work, remove, err := tool.WorkDir(h, "python-")
+	work, remove, err := WorkDir(h, "python-")
 	if err != nil {
 		return "", err
 	}
 	defer remove()
-	set := append(tool.HomeVariables(work), tool.NetrcVariable(h)...)
-	if uv := tool.FindUV(ctx, h, work); uv != "" {
+	set := append(HomeVariables(work), NetrcVariable(h)...)
+	if uv := FindUV(ctx, h, work); uv != "" {
 		config, err := h.Fetch.UVFile()
 		if err != nil {
 			return "", err
@@ -45,7 +44,7 @@ func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.R
 			return "", err
 		}
 		err = runTool(ctx, h, "uv", dir, foreign.Call{Tool: foreign.UV, Path: uv, Dir: dir, Set: append(set, "UV_NO_PROGRESS=1"),
-			Args: []string{"build", "--wheel", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--python", rt.Path,
+			Args: []string{"build", "--wheel", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--python", rt.Path,
 				"--no-python-downloads", "--out-dir", to, dir}})
 		if err != nil {
 			return "", packingError(err, "uv build")
@@ -59,7 +58,7 @@ func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.R
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	if err := runTool(ctx, h, "pip", dir, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set,
 		Args: []string{"-I", "-B", "-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--no-input",
-			"--cache-dir", tool.CacheDir(h, "pip", work), "-w", to, dir}}); err != nil {
+			"--cache-dir", CacheDir(h, "pip", work), "-w", to, dir}}); err != nil {
 		return "", packingError(err, "pip wheel .")
 	}
 	return onlyFile(to, ".whl")

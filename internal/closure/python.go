@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -36,7 +35,7 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 
 // ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, which no index need have.
 func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string, rt *project.Runtime) (*project.Closure, error) {
-	dir, remove, err := tool.WorkDir(h, "wheel-")
+	dir, remove, err := WorkDir(h, "wheel-")
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +81,7 @@ func copyFile(from, to string) (digest.Digest, error) {
 // resolvePython is [ResolvePython] where own, if it is not "", is the file of the package itself, alone in its directory.
 func resolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
 	rt *project.Runtime, own string) (*project.Closure, error) {
-	work, remove, err := tool.WorkDir(h, "python-")
+	work, remove, err := WorkDir(h, "python-")
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +111,8 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	for _, line := range h.Fetch.IgnoredSettings(artifact.PyPI) {
 		h.Logger.Warn(line)
 	}
-	set := append(tool.HomeVariables(work), tool.NetrcVariable(h)...)
-	if uv := tool.FindUV(ctx, h, work); uv != "" {
+	set := append(HomeVariables(work), NetrcVariable(h)...)
+	if uv := FindUV(ctx, h, work); uv != "" {
 		config, err := h.Fetch.UVFile()
 		if err != nil {
 			return nil, err
@@ -134,7 +133,7 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		// projects.
 		if err := runTool(ctx, h, "uv", subject,
 			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: slices.Concat([]string{
-				"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal",
+				"pip", "compile", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--universal",
 				"--only-binary", ":all:", "--generate-hashes",
 				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
 				"--quiet", "-o", out, in}, cutoff)}); err != nil {
@@ -165,7 +164,7 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	if err := runTool(ctx, h, "pip", subject,
 		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
 			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
-			"--cache-dir", tool.CacheDir(h, "pip", work),
+			"--cache-dir", CacheDir(h, "pip", work),
 			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
 		return nil, withPython(err, rt)
 	}
@@ -209,16 +208,16 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
 		return nil, err
 	}
-	var questions []tool.PythonPackage
+	var questions []PythonPackage
 	for _, p := range c.Packages {
-		q := tool.PythonPackage{Marker: p.Marker}
+		q := PythonPackage{Marker: p.Marker}
 		for ref := range p.Wheels {
 			q.Wheels = append(q.Wheels, ref.Filename())
 		}
 		slices.Sort(q.Wheels)
 		questions = append(questions, q)
 	}
-	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), questions)
+	answer, err := AskPython(ctx, h, rt.Path, h.Getenv("PATH"), questions)
 	if err != nil {
 		return nil, err
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -159,13 +159,13 @@ func runtimes(ctx context.Context, h *host.Host, w *workspace.Workspace) (out []
 			f = f.with(Note, err)
 			f.Do = needed
 		} else {
-			f.Found = cmp.Or(tool.PythonVersion(r.Version), r.Version) + ", " + r.Path
+			f.Found = cmp.Or(closure.PythonVersion(r.Version), r.Version) + ", " + r.Path
 		}
 		out = append(out, f)
 	}
-	ask("node", "install Node for servers of npm", tool.FindNode)
-	ask("python", "install Python 3 for servers of PyPI", tool.FindPython)
-	ask("go", "install Go for servers that are built from its modules", tool.FindGo)
+	ask("node", "install Node for servers of npm", closure.FindNode)
+	ask("python", "install Python 3 for servers of PyPI", closure.FindPython)
+	ask("go", "install Go for servers that are built from its modules", closure.FindGo)
 	for _, t := range []struct {
 		names  []string
 		needed string
@@ -177,7 +177,7 @@ func runtimes(ctx context.Context, h *host.Host, w *workspace.Workspace) (out []
 	} {
 		f := Finding{Name: strings.Join(t.names, " or "), State: Note, Found: "not found in PATH", Do: t.needed}
 		for _, name := range t.names {
-			if at, err := tool.Find(ctx, h, name, w.Dir); err == nil {
+			if at, err := closure.Find(ctx, h, name, w.Dir); err == nil {
 				f = Finding{Name: name, State: OK, Found: at}
 				break
 			}

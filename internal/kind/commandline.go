@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -96,7 +96,7 @@ func (c commandLine) openProgram() (p *program.Program, r *commandFiles, err err
 		return p, nil, err
 	}
 	if manager, _ := foreign.ShimManager(found); manager != "" && target.File == "" {
-		return p, nil, evidence.Errorf(evidence.Refused, s.Name, tool.ShimHint(w, found),
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, closure.ShimHint(w, found),
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.Executable, err = c.opener(found, s.Verify.Algorithms()...); err != nil {
@@ -154,7 +154,7 @@ func (c commandLine) openShebang(r *commandFiles, found string, target launcher.
 	w, s, p := c.workspace, c.declared, r.p
 	if target.File != "" {
 		return evidence.Errorf(evidence.Refused, s.Name,
-			cmp.Or(tool.ShimHint(w, found), "name the interpreter itself in 'command'"),
+			cmp.Or(closure.ShimHint(w, found), "name the interpreter itself in 'command'"),
 			fmt.Errorf("%s is a script that starts another interpreter", found))
 	}
 	if why := launcher.CheckShebang(name, args, p.Executable.Path()); why != "" {
@@ -176,9 +176,9 @@ func (c commandLine) openScript(r *commandFiles, found, argument string) error {
 	// An interpreter belongs to the machine wherever it lies: else a file that a checkout puts first in
 	// PATH would count as the project's own.
 	p.UseRuntime(p.Executable, "", c.approval.Runtime)
-	if start, err := tool.InterpreterPath(w, s.Name, found, p.Executable.Path()); err != nil {
+	if start, err := closure.InterpreterPath(w, s.Name, found, p.Executable.Path()); err != nil {
 		return err
-	} else if tool.IsPython(found) || tool.IsPython(start) {
+	} else if closure.IsPython(found) || closure.IsPython(start) {
 		p.Args[0] = start // python looks for itself in PATH if it is started under a bare name
 	}
 	file := argument
@@ -232,7 +232,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 	if err != nil {
 		return err
 	}
-	if hint := tool.ShimHint(w, found); hint != "" {
+	if hint := closure.ShimHint(w, found); hint != "" {
 		return evidence.Errorf(evidence.Refused, p.Server, hint+", and the script as its first argument",
 			fmt.Errorf("%s, which the script names, starts another interpreter", found))
 	}
@@ -240,7 +240,7 @@ func openInterpreter(p *program.Program, w *workspace.Workspace, name string, ap
 		return evidence.Errorf(evidence.Operation, p.Server, "", err)
 	}
 	p.UseRuntime(p.Interpreter, "", approved)
-	_, err = tool.InterpreterPath(w, p.Server, found, p.Interpreter.Path())
+	_, err = closure.InterpreterPath(w, p.Server, found, p.Interpreter.Path())
 	return err
 }
 

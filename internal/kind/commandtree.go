@@ -14,10 +14,10 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -194,7 +194,7 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 		return nil
 	}
 	site := filepath.Join(t.dir, filepath.FromSlash(in))
-	data, err := host.ReadFile(filepath.Join(site, name), tool.MaxVenv)
+	data, err := host.ReadFile(filepath.Join(site, name), closure.MaxVenv)
 	if err != nil {
 		return err
 	}

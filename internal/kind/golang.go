@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -42,7 +41,7 @@ var golang = ecosystem{
 // newestOfGo asks for the latest version, which may be older than the declared one.
 func newestOfGo(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 	named, spec := t.Packages[0], "latest"
-	rt, err := tool.FindGo(ctx, q.Workspace, q.Workspace.Host.Getenv("PATH"))
+	rt, err := closure.FindGo(ctx, q.Workspace, q.Workspace.Host.Getenv("PATH"))
 	if err != nil {
 		return "", err
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/record"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -290,7 +290,7 @@ func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
 	}
 	if _, _, script := p.Executable.Interpreter(); script {
 		return p, evidence.Errorf(evidence.Refused, s.Name,
-			cmp.Or(tool.ShimHint(w, found), "name the engine that it starts in 'command'"),
+			cmp.Or(closure.ShimHint(w, found), "name the engine that it starts in 'command'"),
 			fmt.Errorf("%s is a script that starts another program", found))
 	}
 	p.UseRuntime(p.Executable, "", approval.Runtime)

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -42,7 +41,7 @@ var npm = ecosystem{
 	},
 	openRuntime: func(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
 		open process.Opener) (*program.Program, error) {
-		return program.OpenInterpreter(ctx, w, server, approval, tool.FindNode, open)
+		return program.OpenInterpreter(ctx, w, server, approval, closure.FindNode, open)
 	},
 	start: func(p *program.Program, w *workspace.Workspace, slot, _ *store.Slot, entry project.ServerLock) error {
 		return p.UseNodePackage(slot, entry, w.Host.Getenv("HOME"))

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -79,12 +78,12 @@ func chosenPython(t launcher.Target) (version string) {
 // the first of the others that has it.
 func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, server, path, version string,
 	first *program.Program, open process.Opener) (*program.Program, error) {
-	have := tool.PythonVersion(first.Runtime.Version)
+	have := closure.PythonVersion(first.Runtime.Version)
 	if have == version {
 		return first, nil
 	}
 	for rt := range k.others(ctx, w, path, "=="+version+".*") {
-		if tool.PythonVersion(rt.Version) == version {
+		if closure.PythonVersion(rt.Version) == version {
 			first.Close()
 			return openFound(ctx, w, server, path, rt, open)
 		}
@@ -113,11 +112,11 @@ func (k ecosystem) openLocked(ctx context.Context, l Locked, open process.Opener
 	made := l.Approval.MadeTrees(*l.Entry.Closure)
 	for _, key := range slices.AppendSeq(slices.Collect(maps.Keys(l.Entry.Closure.Trees)), maps.Keys(made)) {
 		_, tag, _ := strings.Cut(key, "+")
-		known = append(known, tool.PythonVersion(tag))
+		known = append(known, closure.PythonVersion(tag))
 	}
 	slices.Sort(known)
 	known = slices.Compact(known)
-	if slices.Contains(known, tool.PythonVersion(p.Runtime.Version)) {
+	if slices.Contains(known, closure.PythonVersion(p.Runtime.Version)) {
 		return p, nil
 	}
 	for _, version := range slices.Backward(known) {
@@ -125,7 +124,7 @@ func (k ecosystem) openLocked(ctx context.Context, l Locked, open process.Opener
 			continue
 		}
 		for rt := range k.others(ctx, l.Workspace, l.Approval.Path, "=="+version+".*") {
-			if tool.PythonVersion(rt.Version) != version {
+			if closure.PythonVersion(rt.Version) != version {
 				continue
 			}
 			p.Close()

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -33,7 +32,7 @@ var pypi = ecosystem{
 		entry, err = closure.EntryPoint(t.Ref, t.Wheel, of.bin)
 		return entry, t.Wheel.MCPName, true, err
 	},
-	openRuntime: openPython, others: tool.OtherPythons, compile: program.CompilePython,
+	openRuntime: openPython, others: closure.OtherPythons, compile: program.CompilePython,
 	start: func(p *program.Program, _ *workspace.Workspace, slot, bytecode *store.Slot, entry project.ServerLock) error {
 		name := entry.Ref
 		if ref, err := artifact.Parse(entry.Ref); err == nil {
@@ -51,7 +50,7 @@ func resolvePython(ctx context.Context, h *host.Host, of request, rt *project.Ru
 // openPython opens the approved python, or the one in the path.
 func openPython(ctx context.Context, w *workspace.Workspace, server string, approval project.Approval,
 	open process.Opener) (*program.Program, error) {
-	return program.OpenInterpreter(ctx, w, server, approval, tool.FindPython, open)
+	return program.OpenInterpreter(ctx, w, server, approval, closure.FindPython, open)
 }
 
 // newestOfPyPI resolves the package together with the further requirements of its declaration.
@@ -69,7 +68,7 @@ func newestOfPyPI(ctx context.Context, q Query, t launcher.Target, of choice) (s
 		}
 		with = append(with, requirement)
 	}
-	python := ecosystem{openRuntime: openPython, others: tool.OtherPythons, resolve: resolvePython}
+	python := ecosystem{openRuntime: openPython, others: closure.OtherPythons, resolve: resolvePython}
 	prog, resolved, err := python.openAndResolve(ctx, q.Workspace, q.Server.Name, q.Workspace.Host.Getenv("PATH"),
 		request{name: t.Packages[0].Name, requirements: with, before: q.Workspace.Cutoff(), python: chosenPython(t)},
 		host.KeptOf[process.Seen](q.Workspace.Host.Kept).Look)

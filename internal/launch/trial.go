@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -67,7 +66,7 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 			o.Next(t)
 		}
 	}
-	work, remove, err := tool.WorkDir(h, "try-")
+	work, remove, err := closure.WorkDir(h, "try-")
 	if err != nil {
 		return t, err
 	}
@@ -184,7 +183,7 @@ func packDirectory(ctx context.Context, h *host.Host, path, dir string) (string,
 		return closure.PackNPM(ctx, h, abs, dir)
 	case python:
 		defer h.Announce("building %s", path)()
-		rt, err := tool.FindPython(ctx, workspace.Empty(h, abs), h.Getenv("PATH"))
+		rt, err := closure.FindPython(ctx, workspace.Empty(h, abs), h.Getenv("PATH"))
 		if err != nil {
 			return "", err
 		}

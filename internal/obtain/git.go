@@ -12,9 +12,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -212,7 +212,7 @@ func repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 	if w.Host.Places.Cache != "" {
 		work = filepath.Join(w.Host.Places.Cache, "work")
 	}
-	return gitrepo.Repository{URL: f.Git, Checkout: tool.Checkout(w.Host), Environ: w.Host.Environ, Work: work,
+	return gitrepo.Repository{URL: f.Git, Checkout: closure.Checkout(w.Host), Environ: w.Host.Environ, Work: work,
 		May: func(u wire.HostUse) error { return w.MayAsk(u) }}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -26,7 +25,7 @@ func TestBytecode(t *testing.T) {
 	h := &host.Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) },
 		Logger: slog.New(slog.DiscardHandler)}
 	h.Places.Cache = t.TempDir()
-	rt, err := tool.FindPython(t.Context(), workspace.Empty(h, t.TempDir()), os.Getenv("PATH"))
+	rt, err := closure.FindPython(t.Context(), workspace.Empty(h, t.TempDir()), os.Getenv("PATH"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -70,7 +69,7 @@ func OpenToolchain(ctx context.Context, w *workspace.Workspace,
 		return p, nil
 	}
 	var err error
-	if p.Runtime, err = tool.FindGo(ctx, w, approval.Path); err != nil {
+	if p.Runtime, err = closure.FindGo(ctx, w, approval.Path); err != nil {
 		return p, err
 	}
 	return p, p.UseToolchain(ctx, nil)

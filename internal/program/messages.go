@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -109,7 +109,7 @@ func (m *messages) lastLines() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lines := strings.SplitAfter(strings.TrimRight(string(m.last.kept), "\r\n"), "\n")
-	return tool.OutputDetail(m.name, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
+	return closure.OutputDetail(m.name, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
 }
 
 // tail keeps the last bytes of what is written to it.

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -35,7 +34,7 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 			return p, err
 		}
 	}
-	if _, err := tool.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
+	if _, err := closure.InterpreterPath(w, name, rt.Path, rt.Path); err != nil { // the process is started by this path
 		return p, err
 	}
 	image, err := open(rt.Path)

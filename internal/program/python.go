@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -26,7 +25,7 @@ const hashSeed = "PYTHONHASHSEED"
 func (p *Program) fixHashSeed(env []string) []string {
 	python := false
 	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
-		python = python || image != nil && tool.IsPython(image.Path())
+		python = python || image != nil && closure.IsPython(image.Path())
 	}
 	if _, valued := p.Values[hashSeed]; !python || valued || slices.Contains(p.Variables, hashSeed) {
 		return env
@@ -38,7 +37,7 @@ func (p *Program) fixHashSeed(env []string) []string {
 // the working directory. Python before 3.11 has one option for both, which also keeps it from its
 // hash seed. version is the tag of the wheels that fit it best.
 func isolatePython(version string) []string {
-	_, number, _ := strings.Cut(tool.PythonVersion(version), ".")
+	_, number, _ := strings.Cut(closure.PythonVersion(version), ".")
 	if minor, err := strconv.Atoi(number); err != nil || minor < 11 {
 		return []string{"-I"}
 	}

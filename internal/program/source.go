@@ -11,9 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/tool"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -123,11 +123,11 @@ var runtimes = map[string]sourceRuntime{
 // find asks the interpreter in path for its own executable and version, because the file in PATH
 // may be a shim.
 func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
-	found, err := tool.FindAskable(w, path, "install it: the server is started by it", r.commands...)
+	found, err := closure.FindAskable(w, path, "install it: the server is started by it", r.commands...)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := tool.Ask(ctx, w.Host, tool.Question{
+	answer, err := closure.Ask(ctx, w.Host, closure.Question{
 		Path: found, Set: append([]string{"PATH=" + path}, r.variables...), Args: r.probe,
 	})
 	if err != nil {

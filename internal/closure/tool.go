@@ -1,8 +1,4 @@
-// Package tool finds the interpreters and package managers of the user (node, python, go, npm, uv,
-// pip), behind the shims of version managers too, and asks them for their own path and version. It
-// refuses to start one that lies in the checkout, or that takes its library from there. Programs
-// run through package foreign, in a directory of Hallmark's own and with a home of their own.
-package tool
+package closure
 
 import (
 	"cmp"
