@@ -2,8 +2,6 @@ package clients
 
 import (
 	"slices"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // autoApproving are the members of an entry with which a client calls the server's tools without asking its user,
@@ -66,13 +64,13 @@ func (e entry) findAutoApproving(clients []string) []string {
 }
 
 // isSet reports whether a member says anything but false or nothing.
-func isSet(v *syntax.Node) bool {
+func isSet(v *Node) bool {
 	switch v.Kind {
-	case syntax.List:
+	case List:
 		return len(v.Items) > 0
-	case syntax.Object:
+	case Object:
 		return len(v.Members) > 0
-	case syntax.Text:
+	case Text:
 		return v.Text != ""
 	}
 	return !v.IsNull() && v.Text != "false"

@@ -1,6 +1,6 @@
 // Package clients finds, reads and rewrites the configuration files of MCP clients.
 //
-// Every client keeps its servers in a format that package syntax reads, under a key of its own, in
+// Every client keeps its servers in a format that package clients reads, under a key of its own, in
 // directories of the user and of the project. The table in table.go has all clients. [Machine] says whose
 // files are meant, so that the files of another system can be named too: this package does not read the
 // environment.
@@ -20,6 +20,21 @@
 //
 // A file has at most [MaxFile] bytes, and a file that is not regular is not opened. Text of a file is
 // returned as it is: the caller escapes it before printing.
+//
+// # Syntax
+//
+// It reads JSON, JSON5, TOML, YAML and the front matter of Markdown into trees that know where
+// each value stands in its file, and writes strings and lists in these formats. With the places an editor
+// replaces one value and keeps every other byte: comments, order, indentation and line ends.
+//
+// A [Node] is the same for all formats. Keys that stand twice in an object are kept, and the order is that
+// of the file. [Format.Parse] refuses, if it is strict, files that readers of the format understand in
+// different ways.
+//
+// # Limits
+//
+// Values nest at most 200 deep, and aliases of YAML make at most 1,048,576 nodes. Items of an inline list
+// of TOML have no offsets. Text is returned as it is: the caller escapes it before printing.
 package clients
 
 import (
@@ -31,7 +46,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -113,12 +127,12 @@ func isMissing(err error) bool {
 // of that name, and the shapes are those of all such clients. Without such a client the shapes are
 // anyShapes.
 func FileAt(name string) File {
-	f := File{Path: name, format: syntax.FormatOf(name)}
+	f := File{Path: name, format: FormatOf(name)}
 	parts := spellElements(name)
 	for _, c := range table {
 		for _, l := range c.locations() {
 			anyName := strings.HasPrefix(l.path, "*") && l.marks != nil // any program may have such a file
-			if f.format != syntax.FormatOf(l.path) || anyName || !l.fitsName(parts) {
+			if f.format != FormatOf(l.path) || anyName || !l.fitsName(parts) {
 				continue
 			}
 			if f.Client == "" {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"pgregory.net/rapid"
 )
 
@@ -343,7 +342,7 @@ func TestRewriteAndRestore(t *testing.T) {
 		word := rapid.StringMatching(`[ -~é😀\n\t"'\\#]{1,12}`)
 		command := word.Draw(t, "command")
 		least := 0
-		if syntax.FormatOf(f.path) == syntax.YAML {
+		if FormatOf(f.path) == YAML {
 			least = 1 // no list of a block is empty
 		}
 		args := rapid.SliceOfN(word, least, 4).Draw(t, "args")

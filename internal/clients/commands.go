@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // Command is a command line in a client's file that the client runs itself. It starts no server.
@@ -63,23 +61,23 @@ type commands struct {
 
 // commandNodes returns the nodes in which to look for command lines: n, the value of a shape, or of tasks
 // those that run when a folder is opened, or each of several commands of a container.
-func (c *commands) commandNodes(shape string, n *syntax.Node) (out []*syntax.Node) {
+func (c *commands) commandNodes(shape string, n *Node) (out []*Node) {
 	switch {
 	case strings.HasSuffix(shape, "tasks"):
 		return slices.DeleteFunc(slices.Clone(n.Items),
-			func(task *syntax.Node) bool { return !slices.Contains(task.Texts(), "folderOpen") })
-	case shape == "initializeCommand" && n.Kind == syntax.Object:
+			func(task *Node) bool { return !slices.Contains(task.Texts(), "folderOpen") })
+	case shape == "initializeCommand" && n.Kind == Object:
 		for _, m := range n.Members {
 			out = append(out, m.Value)
 		}
 		return out
 	}
-	return []*syntax.Node{n}
+	return []*Node{n}
 }
 
 // collect adds the command lines in n, which stands at the offset at. If isCommand is set, a text or a
 // list of texts is a command line itself.
-func (c *commands) collect(key string, n *syntax.Node, at int, isCommand bool) {
+func (c *commands) collect(key string, n *Node, at int, isCommand bool) {
 	switch line := commandLine(n); {
 	case len(c.out) > maxCommands:
 		return
@@ -88,7 +86,7 @@ func (c *commands) collect(key string, n *syntax.Node, at int, isCommand bool) {
 			at = max(0, bytes.Index(c.data, []byte(n.Text))) // items of an inline list of TOML have no offsets
 		}
 		cmd := Command{Client: c.client, Key: key, Text: line}
-		cmd.Line, cmd.Column = syntax.Position(c.data, at)
+		cmd.Line, cmd.Column = Position(c.data, at)
 		c.out = append(c.out, cmd)
 		return
 	}
@@ -106,9 +104,9 @@ func (c *commands) collect(key string, n *syntax.Node, at int, isCommand bool) {
 }
 
 // commandLine returns n as one line if it is a text or a list of texts, else "".
-func commandLine(n *syntax.Node) string {
+func commandLine(n *Node) string {
 	switch {
-	case n.Kind == syntax.Text:
+	case n.Kind == Text:
 		return n.Text
 	case n.IsTextList():
 		return strings.Join(n.Texts(), " ")

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
@@ -53,7 +52,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	if !ok {
 		return nil, c, fmt.Errorf("%+q starts no program", s.Name)
 	}
-	f := syntax.FormatOf(s.File).Layout()
+	f := FormatOf(s.File).Layout()
 	edits, err := l.buildEdits(f, data, command, args)
 	if err != nil {
 		return nil, c, fmt.Errorf("%+q: %w", s.Name, err)
@@ -118,14 +117,14 @@ func (l launch) bounds() (start, end int) {
 }
 
 // buildEdits returns the splices that replace command and args, or add args behind command.
-func (l launch) buildEdits(f syntax.Format, data []byte, command string, args []string) ([]splice, error) {
+func (l launch) buildEdits(f Format, data []byte, command string, args []string) ([]splice, error) {
 	if start, end := l.bounds(); end <= start {
 		return nil, errors.New("is written in a way that cannot be edited")
 	}
-	if f == syntax.YAML && l.args != nil && !l.args.Flow && len(args) == 0 {
+	if f == YAML && l.args != nil && !l.args.Flow && len(args) == 0 {
 		return nil, errors.New("no arguments cannot be written in the place of a block")
 	}
-	if l.command.Kind == syntax.List {
+	if l.command.Kind == List {
 		all := append([]string{command}, args...)
 		if l.args != nil {
 			return []splice{{l.command.Start, l.command.End, f.FormatListLike(data, l.command, []string{command})},
@@ -133,23 +132,23 @@ func (l launch) buildEdits(f syntax.Format, data []byte, command string, args []
 		}
 		return []splice{{l.command.Start, l.command.End, f.FormatListLike(data, l.command, all)}}, nil
 	}
-	edits := []splice{{l.command.Start, l.command.End, syntax.Quote(command)}}
+	edits := []splice{{l.command.Start, l.command.End, Quote(command)}}
 	if l.args != nil {
 		return append(edits, splice{l.args.Start, l.args.End, f.FormatListLike(data, l.args, args)}), nil
 	}
 	// Write the arguments on the line of the command, so that no indentation has to be guessed. A block of
 	// YAML and a table of TOML need a line of their own, indented like the key of the command.
-	value := syntax.FormatList(args)
+	value := FormatList(args)
 	inline := ", " + l.argsKey + " = " + value
 	switch {
-	case f == syntax.JSON:
-		inline = ", " + syntax.Quote(l.argsKey) + ": " + value
-	case f == syntax.YAML && l.holder.Flow:
+	case f == JSON:
+		inline = ", " + Quote(l.argsKey) + ": " + value
+	case f == YAML && l.holder.Flow:
 		inline = ", " + l.argsKey + ": " + value
-	case f == syntax.YAML:
-		inline = syntax.LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + ": " + value
-	case f == syntax.TOML && !l.inlineTable(data):
-		inline = syntax.LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + " = " + value
+	case f == YAML:
+		inline = LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + ": " + value
+	case f == TOML && !l.inlineTable(data):
+		inline = LineEnd(data) + strings.Repeat(" ", l.column(data)) + l.argsKey + " = " + value
 	}
 	edits[0].text += inline
 	return edits, nil
@@ -159,7 +158,7 @@ func (l launch) buildEdits(f syntax.Format, data []byte, command string, args []
 func (l launch) column(data []byte) int {
 	for _, m := range l.holder.Members {
 		if m.Value == l.command {
-			_, column := syntax.Position(data, m.At)
+			_, column := Position(data, m.At)
 			return column - 1
 		}
 	}

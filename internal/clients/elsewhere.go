@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // Elsewhere is a part of a client's file that holds what looks like servers, where no client is known to read any.
@@ -28,7 +26,7 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 	if err != nil || files[0].Client != "" && clientOf(files[0].Client).isHallmark {
 		return nil
 	}
-	known := map[*syntax.Node]bool{}
+	known := map[*Node]bool{}
 	for _, f := range files {
 		for _, shape := range slices.Concat(f.shapes, f.commandShapes) {
 			for _, p := range lookup(root, shape, true) {
@@ -43,8 +41,8 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 	if only && looksServer(root) && !known[root] {
 		return []Elsewhere{{Line: 1, Column: 1}}
 	}
-	var find func(n *syntax.Node, keys []string, about bool)
-	find = func(n *syntax.Node, keys []string, about bool) {
+	var find func(n *Node, keys []string, about bool)
+	find = func(n *Node, keys []string, about bool) {
 		if known[n] || len(keys) > maxNested || len(out) == maxElsewhere {
 			return
 		}
@@ -65,7 +63,7 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 		}
 		if at >= 0 && len(out) < maxElsewhere {
 			e := Elsewhere{Key: strings.Join(keys, "/")}
-			e.Line, e.Column = syntax.Position(data, at)
+			e.Line, e.Column = Position(data, at)
 			out = append(out, e)
 		}
 	}
@@ -89,21 +87,21 @@ func Keys(files []File) (out []string) {
 }
 
 // looksServer reports whether a value looks like a server: an object that says what to start, or which URL to reach.
-func looksServer(n *syntax.Node) bool {
-	if n.Kind != syntax.Object {
+func looksServer(n *Node) bool {
+	if n.Kind != Object {
 		return false
 	}
-	if t := n.Get("transport"); t != nil && t.Kind == syntax.Object {
+	if t := n.Get("transport"); t != nil && t.Kind == Object {
 		n = t
 	}
 	command, _ := n.FirstFilled("command", "cmd")
 	url, _ := n.FirstFilled(urlKeys...)
 	_, args := n.First("args", "arguments")
 	switch {
-	case command != nil && command.Kind == syntax.List:
+	case command != nil && command.Kind == List:
 		return command.IsTextList()
-	case command != nil && command.Kind == syntax.Text:
+	case command != nil && command.Kind == Text:
 		return args != "" || n.Get("type") != nil || n.Get("env") != nil || len(n.Members) == 1
 	}
-	return url != nil && url.Kind == syntax.Text && strings.HasPrefix(url.Text, "http")
+	return url != nil && url.Kind == Text && strings.HasPrefix(url.Text, "http")
 }

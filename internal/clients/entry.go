@@ -3,31 +3,29 @@ package clients
 import (
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // entry is the value of a server in a syntax tree.
 type entry struct {
 	scope, name string
 	at          int // offset of the name, or of the value in a list
-	value       *syntax.Node
-	shape       string       // the path of keys that led to it
-	in          *syntax.Node // the object or list of servers
-	item        bool         // it is an item of a list, in which each server has a member for its name
+	value       *Node
+	shape       string // the path of keys that led to it
+	in          *Node  // the object or list of servers
+	item        bool   // it is an item of a list, in which each server has a member for its name
 }
 
 // entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers" of
 // {"mcp": {"servers": ...}}, is none, unless it looks like a server; then all in it that is not known to be a part of one
 // counts too.
-func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
-	holders := map[*syntax.Node]bool{}
+func (f File) entries(root *Node, fold bool) (out []entry) {
+	holders := map[*Node]bool{}
 	for _, shape := range f.shapes {
 		if shape == wholeFile {
 			continue
 		}
 		for _, p := range lookup(root, shape, fold) {
-			holders[p.node] = shape != oneServer && p.node.Kind >= syntax.List && !looksServer(p.node)
+			holders[p.node] = shape != oneServer && p.node.Kind >= List && !looksServer(p.node)
 		}
 	}
 	for _, shape := range f.shapes {
@@ -48,7 +46,7 @@ func (f File) entries(root *syntax.Node, fold bool) (out []entry) {
 // findEntries finds servers by a path of keys, as lookup does. The path leads to an object of servers by
 // name, to a list of servers with a member "name", or to a list of objects of servers by name. A value
 // there that is not an object is an entry too, which is not a server.
-func findEntries(root *syntax.Node, shape string, fold bool) []entry {
+func findEntries(root *Node, shape string, fold bool) []entry {
 	var out []entry
 	for _, p := range lookup(root, shape, fold) {
 		if shape == oneServer {
@@ -83,7 +81,7 @@ func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 			}
 			out = append(out, e)
 		}
-		if p.node.Kind < syntax.List && !p.node.IsNull() {
+		if p.node.Kind < List && !p.node.IsNull() {
 			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.node.Start,
 				value: p.node, in: p.node})
 		}
@@ -95,7 +93,7 @@ func findEntries(root *syntax.Node, shape string, fold bool) []entry {
 }
 
 // membersOf returns the members of an object, or none.
-func membersOf(n *syntax.Node) []syntax.Member {
+func membersOf(n *Node) []Member {
 	if n == nil {
 		return nil
 	}
@@ -103,8 +101,8 @@ func membersOf(n *syntax.Node) []syntax.Member {
 }
 
 // overridden returns the server that n is on a platform for which by replaces members.
-func overridden(n, by *syntax.Node) *syntax.Node {
-	out := &syntax.Node{Kind: syntax.Object, Start: by.Start, Members: slices.Clone(by.Members)}
+func overridden(n, by *Node) *Node {
+	out := &Node{Kind: Object, Start: by.Start, Members: slices.Clone(by.Members)}
 	for _, m := range n.Members {
 		if by.Get(m.Key) == nil && m.Key != "platform_overrides" {
 			out.Members = append(out.Members, m)
@@ -114,19 +112,19 @@ func overridden(n, by *syntax.Node) *syntax.Node {
 }
 
 // holdsServers reports whether an item of a list is an object of servers by name.
-func holdsServers(item *syntax.Node) bool {
+func holdsServers(item *Node) bool {
 	return len(item.Members) > 0 && item.Get("name") == nil &&
-		!slices.ContainsFunc(item.Members, func(m syntax.Member) bool { return m.Value.Kind != syntax.Object })
+		!slices.ContainsFunc(item.Members, func(m Member) bool { return m.Value.Kind != Object })
 }
 
 // isTable reports whether e can be a server: an object that has a name.
 func (e entry) isTable() bool {
-	return e.value.Kind == syntax.Object && (!e.item || e.value.Get("name") != nil)
+	return e.value.Kind == Object && (!e.item || e.value.Get("name") != nil)
 }
 
 // holder returns the object that says what runs: the entry, or its member "transport".
-func (e entry) holder() *syntax.Node {
-	if t := e.value.Get("transport"); t != nil && t.Kind == syntax.Object {
+func (e entry) holder() *Node {
+	if t := e.value.Get("transport"); t != nil && t.Kind == Object {
 		return t
 	}
 	return e.value
@@ -134,10 +132,10 @@ func (e entry) holder() *syntax.Node {
 
 // launch is the part of an entry that says what runs.
 type launch struct {
-	holder  *syntax.Node // the object that command is a member of
-	command *syntax.Node // a text, or a list whose first item is the command
-	args    *syntax.Node // nil if there is none
-	argsKey string       // what args is called, or would be
+	holder  *Node  // the object that command is a member of
+	command *Node  // a text, or a list whose first item is the command
+	args    *Node  // nil if there is none
+	argsKey string // what args is called, or would be
 }
 
 // findLaunch finds what runs in the forms that clients read: members command or cmd and args or
@@ -148,7 +146,7 @@ func (e entry) findLaunch() (l launch, ok bool) {
 		return l, false
 	}
 	l = launch{holder: e.holder(), command: command}
-	if command.Kind == syntax.Object {
+	if command.Kind == Object {
 		l.holder = command
 		if l.command, key = command.FirstFilled("path", "command"); l.command == nil {
 			return l, false
@@ -164,21 +162,21 @@ func (e entry) findLaunch() (l launch, ok bool) {
 		}
 	}
 	switch l.command.Kind {
-	case syntax.Text:
-		return l, l.args.IsEmpty() || l.args.Kind == syntax.List
-	case syntax.List:
+	case Text:
+		return l, l.args.IsEmpty() || l.args.Kind == List
+	case List:
 		return l, key == "command" && len(l.command.Items) > 0 && l.command.Items[0].Text != ""
 	}
 	return l, false
 }
 
 // objects returns the objects whose members say how the server is started or reached.
-func (e entry) objects() []*syntax.Node {
-	out := []*syntax.Node{e.value}
+func (e entry) objects() []*Node {
+	out := []*Node{e.value}
 	if h := e.holder(); h != e.value {
 		out = append(out, h)
 	}
-	if c := e.holder().Get("command"); c != nil && c.Kind == syntax.Object {
+	if c := e.holder().Get("command"); c != nil && c.Kind == Object {
 		out = append(out, c)
 	}
 	return out
@@ -196,5 +194,5 @@ func (e entry) isDisabled() bool {
 // isReference reports whether e only names a server that another file has, as agents do in their
 // front matter to say which servers they may use.
 func (f File) isReference(e entry) bool {
-	return f.format == syntax.FrontMatter && e.item && e.value.Kind == syntax.Text
+	return f.format == FrontMatter && e.item && e.value.Kind == Text
 }

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // File is a configuration file of a client.
@@ -22,7 +20,7 @@ type File struct {
 	// whose next version writes it anew.
 	Installed bool
 
-	format        syntax.Format
+	format        Format
 	shapes        []string // paths of keys to its servers
 	commandShapes []string // paths of keys to its command lines
 	limit         int64    // of its bytes; MaxFile if 0
@@ -34,9 +32,9 @@ func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxF
 
 // newFile returns the file called name, which the client reads as l says.
 func (l location) newFile(client, name string) File {
-	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system || l.base == programs, format: syntax.FormatOf(name)}
+	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system || l.base == programs, format: FormatOf(name)}
 	if l.base == named && filepath.Ext(name) == "" && l.shape == "mcp_servers" {
-		f.format = syntax.TOML // as the client reads it, whatever it is called
+		f.format = TOML // as the client reads it, whatever it is called
 	}
 	f.addShape(l)
 	return f

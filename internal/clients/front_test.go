@@ -3,8 +3,6 @@ package clients
 import (
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // TestFront: no server in front matter is passed over, in whatever form it has there; names of
@@ -27,7 +25,7 @@ func TestFront(t *testing.T) {
 		"---\nmcpServers: ./other.json\n---\n":                                        "mcpServers: is a text; if it names another file, that is not followed",
 		"---\nmcpServers:\n- {a: {command: b}, c: 1}\n---\n":                          ": has no name",
 	} {
-		f := File{Client: "x", Path: "a.md", format: syntax.FrontMatter,
+		f := File{Client: "x", Path: "a.md", format: FrontMatter,
 			shapes: []string{usualKey, "mcp-servers", "mcp_servers"}}
 		found, err := Inspect(f, []byte(text))
 		var got []string

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // ServerFile returns the file of a project in which a client looks for servers, which need not exist. If
@@ -27,7 +25,7 @@ func ServerFile(client, project string, exists func(name string) bool) (f File, 
 			break
 		}
 	}
-	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: syntax.FormatOf(name),
+	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: FormatOf(name),
 		shapes: []string{s.key}}, true
 }
 
@@ -49,7 +47,7 @@ func UserServerFile(client string, m Machine) (f File, err error) {
 		for _, name := range found {
 			_, err := os.Lstat(name)
 			if f.Path == "" || err == nil {
-				f = File{Client: client, Path: name, User: true, format: syntax.FormatOf(name), shapes: []string{l.shape}}
+				f = File{Client: client, Path: name, User: true, format: FormatOf(name), shapes: []string{l.shape}}
 			}
 			if err == nil {
 				return f, nil
@@ -69,7 +67,7 @@ func UserServerFileAt(client, path string) (f File, ok bool) {
 	if s == nil {
 		return f, false
 	}
-	return File{Client: client, Path: path, User: true, format: syntax.FormatOf(s.files[0]), shapes: []string{s.key}}, true
+	return File{Client: client, Path: path, User: true, format: FormatOf(s.files[0]), shapes: []string{s.key}}, true
 }
 
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that starts a
@@ -86,7 +84,7 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	if _, err := f.format.Parse(in.data, false); err != nil {
 		return nil, nil, err
 	}
-	if f.format == syntax.TOML {
+	if f.format == TOML {
 		in.addTable(s.key, name, s.entry(command, args))
 	} else if err := in.addMember(s.key, name, s.entry(command, args)); err != nil {
 		return nil, nil, err
@@ -124,7 +122,7 @@ func (in *insertion) put(at int, added, name, text string) {
 // addFile starts with a file that has nothing in it.
 func (in *insertion) addFile() {
 	text := ""
-	if in.file.format == syntax.JSON {
+	if in.file.format == JSON {
 		text = "{\n}\n"
 	}
 	in.data = []byte(text)
@@ -133,7 +131,7 @@ func (in *insertion) addFile() {
 
 // addRoot appends an object to a file that has no value, such as an empty one.
 func (in *insertion) addRoot() {
-	was, end := string(in.data), syntax.LineEnd(in.data)
+	was, end := string(in.data), LineEnd(in.data)
 	text := "{" + end + "}" + end
 	if was != "" && !strings.HasSuffix(was, "\n") {
 		text = end + text
@@ -144,8 +142,8 @@ func (in *insertion) addRoot() {
 
 // addTable appends a table of TOML with the lines of an entry.
 func (in *insertion) addTable(key, name, entry string) {
-	end := syntax.LineEnd(in.data)
-	text := end + "[" + key + "." + syntax.Quote(name) + "]" + end + strings.ReplaceAll(entry, "\n", end)
+	end := LineEnd(in.data)
+	text := end + "[" + key + "." + Quote(name) + "]" + end + strings.ReplaceAll(entry, "\n", end)
 	if len(in.data) > 0 && in.data[len(in.data)-1] != '\n' {
 		text = end + text
 	}
@@ -164,16 +162,16 @@ func (in *insertion) addMember(key, name, entry string) error {
 	}
 	holder := root.Get(key)
 	if holder == nil {
-		if root.Kind != syntax.Object {
+		if root.Kind != Object {
 			return errors.New("is no object")
 		}
-		in.put(root.Start+1, AddedHolder, "", in.formatMember(root, 1, key, "{"+syntax.LineEnd(in.data)+"  }"))
+		in.put(root.Start+1, AddedHolder, "", in.formatMember(root, 1, key, "{"+LineEnd(in.data)+"  }"))
 		if root, err = in.file.format.Parse(in.data, false); err != nil {
 			return err
 		}
 		holder = root.Get(key)
 	}
-	if holder == nil || holder.Kind != syntax.Object {
+	if holder == nil || holder.Kind != Object {
 		return fmt.Errorf("its %s is no object", key)
 	}
 	in.put(holder.Start+1, AddedEntry, name, in.formatMember(holder, 2, name, entry))
@@ -181,9 +179,9 @@ func (in *insertion) addMember(key, name, entry string) error {
 }
 
 // formatMember writes a first member of an object that stands at a depth, on a line of its own.
-func (in *insertion) formatMember(object *syntax.Node, depth int, key, value string) string {
-	end := syntax.LineEnd(in.data)
-	text := end + strings.Repeat("  ", depth) + syntax.Quote(key) + ": " + value
+func (in *insertion) formatMember(object *Node, depth int, key, value string) string {
+	end := LineEnd(in.data)
+	text := end + strings.Repeat("  ", depth) + Quote(key) + ": " + value
 	switch {
 	case len(object.Members) > 0:
 		return text + ","

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // seatedFile is a file of a client in a project that has nothing else.
@@ -123,7 +121,7 @@ func TestInsertBlank(t *testing.T) {
 		}
 		f := seatedFile(t, row.id)
 		comment := "// mine"
-		if f.format == syntax.TOML {
+		if f.format == TOML {
 			comment = "# mine"
 		}
 		for _, before := range append(blankTexts, comment, comment+"\r\n") {

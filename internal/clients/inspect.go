@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -23,7 +22,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 		return nil, err
 	}
 	var out []Server
-	at, readers := map[*syntax.Node]int{}, f.readers()
+	at, readers := map[*Node]int{}, f.readers()
 	for _, e := range f.entries(root, true) {
 		if f.isReference(e) {
 			continue
@@ -51,7 +50,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 	for i := range out { // lines are counted from the entry before, not from the start of the file each time
 		to := min(out[i].entry.at, len(data))
 		line, from = line+bytes.Count(data[from:to], []byte("\n")), to
-		_, column := syntax.Position(data[bytes.LastIndexByte(data[:to], '\n')+1:to], to)
+		_, column := Position(data[bytes.LastIndexByte(data[:to], '\n')+1:to], to)
 		out[i].Line, out[i].Column = line, column
 	}
 	return out, nil
@@ -70,9 +69,9 @@ func (f File) holdsOnly(shape string) bool {
 func (e entry) inspect(f File) (s Server, ok bool) {
 	if !e.isTable() {
 		what, names := "is not a table of a server", ""
-		if e.item && e.value.Kind == syntax.Object {
+		if e.item && e.value.Kind == Object {
 			what = "has no name"
-		} else if e.value.Kind == syntax.Text {
+		} else if e.value.Kind == Text {
 			what, names = "is a text; if it names another file, that is not followed", e.value.Text
 		}
 		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, reference: names,
@@ -120,12 +119,12 @@ func (e entry) findSecrets() (out []string) {
 }
 
 // secretNames returns those of the names of an object or a list that have a secret as their value.
-func secretNames(n *syntax.Node) (out []string) {
+func secretNames(n *Node) (out []string) {
 	if n == nil {
 		return nil
 	}
 	for _, m := range n.Members {
-		if m.Value.Kind == syntax.Text && launcher.IsSecret(m.Key, m.Value.Text) {
+		if m.Value.Kind == Text && launcher.IsSecret(m.Key, m.Value.Text) {
 			out = append(out, m.Key)
 		}
 	}
@@ -156,7 +155,7 @@ func (s Server) startsNothing(f File) bool {
 	if !f.User {
 		keys = slices.Concat(launchKeys, variableKeys, []string{"cwd"})
 	}
-	says := func(m syntax.Member) bool { return slices.Contains(keys, m.Key) && !m.Value.IsEmpty() }
+	says := func(m Member) bool { return slices.Contains(keys, m.Key) && !m.Value.IsEmpty() }
 	for _, o := range s.entry.objects() {
 		if slices.ContainsFunc(o.Members, says) {
 			return false
@@ -195,14 +194,14 @@ func (e entry) hasUnreadableArgument() bool {
 	if !ok {
 		return false
 	}
-	var words []*syntax.Node
-	for _, n := range []*syntax.Node{l.command, l.args} {
+	var words []*Node
+	for _, n := range []*Node{l.command, l.args} {
 		if n != nil {
 			words = append(words, n.Items...)
 		}
 	}
 	return slices.ContainsFunc(words,
-		func(n *syntax.Node) bool { return n.Kind != syntax.Text && n.Kind != syntax.Scalar })
+		func(n *Node) bool { return n.Kind != Text && n.Kind != Scalar })
 }
 
 // plainKeys are the keys of members that do not change which program is started, with what arguments,
@@ -248,7 +247,7 @@ func (s Server) Unknown() []string {
 			out = append(out, "$(command) in a value")
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
-			if t := o.Get(key); t != nil && !(key == "transport" && t.Kind == syntax.Object) && !t.IsNull() &&
+			if t := o.Get(key); t != nil && !(key == "transport" && t.Kind == Object) && !t.IsNull() &&
 				!slices.Contains(known, t.Text) {
 				out = append(out, key+" "+t.Text)
 			}
@@ -259,8 +258,8 @@ func (s Server) Unknown() []string {
 
 // hasOnlyNames reports whether variableNames finds all names in n: the keys of an object, or the texts of
 // a list.
-func hasOnlyNames(n *syntax.Node) bool {
-	return n.Kind == syntax.Object || n.IsTextList()
+func hasOnlyNames(n *Node) bool {
+	return n.Kind == Object || n.IsTextList()
 }
 
 // WorkingDir returns the working directory that the entry sets, "" if it sets none, and "?" if its
@@ -268,7 +267,7 @@ func hasOnlyNames(n *syntax.Node) bool {
 func (s Server) WorkingDir() string {
 	for _, o := range s.entry.objects() {
 		if d := o.Get("cwd"); d != nil && !d.IsNull() {
-			if d.Kind != syntax.Text {
+			if d.Kind != Text {
 				return "?" // differs from every directory that an entry can set
 			}
 			return d.Text

@@ -1,7 +1,5 @@
 package clients
 
-import "github.com/hallmark-mcp/hallmark/internal/clients/syntax"
-
 // installation is where a client looks for the servers of a project, and how it writes one.
 type installation struct {
 	files []string // the file is the first that exists, else the first
@@ -13,19 +11,19 @@ type installation struct {
 // jsonEntry returns a function that writes an object: the members in head, a command and its arguments.
 func jsonEntry(head string) func(string, []string) string {
 	return func(command string, args []string) string {
-		return "{" + head + `"command": ` + syntax.Quote(command) + `, "args": ` +
-			syntax.FormatList(args) + "}"
+		return "{" + head + `"command": ` + Quote(command) + `, "args": ` +
+			FormatList(args) + "}"
 	}
 }
 
 // opencodeEntry writes an object with the command and its arguments as one list.
 func opencodeEntry(command string, args []string) string {
 	words := append([]string{command}, args...)
-	return `{"type": "local", "command": ` + syntax.FormatList(words) + "}"
+	return `{"type": "local", "command": ` + FormatList(words) + "}"
 }
 
 // codexEntry writes the lines of a table of TOML.
 func codexEntry(command string, args []string) string {
-	list := syntax.FormatList(args)
-	return "command = " + syntax.Quote(command) + "\nargs = " + list + "\n"
+	list := FormatList(args)
+	return "command = " + Quote(command) + "\nargs = " + list + "\n"
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // readInstalled sets what follows from f being a part of a plugin or an extension of its client's user, at l. It
@@ -32,8 +30,8 @@ func claudePlugin(m Machine, dir string) (listed, on bool) {
 	var names []string
 	for _, plugin := range membersOf(readSettings(filepath.Join(plugins, "installed_plugins.json")).Get("plugins")) {
 		versions := plugin.Value.Items
-		if plugin.Value.Kind == syntax.Object {
-			versions = []*syntax.Node{plugin.Value}
+		if plugin.Value.Kind == Object {
+			versions = []*Node{plugin.Value}
 		}
 		for _, version := range versions {
 			path := version.Get("installPath")
@@ -91,12 +89,12 @@ func desktopExtension(_ Machine, dir string) (listed, on bool) {
 }
 
 // readSettings reads a file of JSON that a client writes for itself; nil if it cannot.
-func readSettings(name string) *syntax.Node {
+func readSettings(name string) *Node {
 	data, err := readFile(name, MaxFile)
 	if err != nil {
 		return nil
 	}
-	root, err := syntax.JSON.Parse(data, false)
+	root, err := JSON.Parse(data, false)
 	if err != nil {
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // NamedFile returns the file that the entry s of f names instead of a server; ok is false if it names
@@ -21,11 +19,11 @@ func NamedFile(f File, s Server) (named File, ok bool) {
 	switch strings.ToLower(filepath.Base(f.Path)) {
 	case "config.toml":
 		to.Path = filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(s.reference))
-		to.format, to.shapes = syntax.TOML, []string{"mcp_servers"}
+		to.format, to.shapes = TOML, []string{"mcp_servers"}
 		return to, f.Client == "codex" && strings.EqualFold(s.Name, roleKey)
 	case "plugin.json":
 		name := filepath.Clean(filepath.FromSlash(strings.TrimPrefix(s.reference, "${CLAUDE_PLUGIN_ROOT}/")))
-		to.Path, to.format, to.shapes = filepath.Join(f.Root, name), syntax.JSON, []string{usualKey, wholeFile}
+		to.Path, to.format, to.shapes = filepath.Join(f.Root, name), JSON, []string{usualKey, wholeFile}
 		return to, slices.Contains(f.shapes, usualKey) && strings.HasSuffix(name, ".json") && filepath.IsLocal(name)
 	}
 	return File{}, false

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its headers
@@ -17,10 +15,10 @@ import (
 func RewriteRemote(data []byte, s Server, command string, args []string, variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
-	switch format := syntax.FormatOf(s.File); {
-	case format == syntax.TOML && len(s.Headers) == 0:
+	switch format := FormatOf(s.File); {
+	case format == TOML && len(s.Headers) == 0:
 		return rewriteURL(data, s, command, args)
-	case format != syntax.JSON:
+	case format != JSON:
 		return nil, c, fmt.Errorf("%+q is reached by its URL, which is not rewritten in a file of this form", s.Name)
 	}
 	if s.DuplicateKey() != "" {
@@ -60,7 +58,7 @@ func RewriteRemote(data []byte, s Server, command string, args []string, variabl
 func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
-	i := slices.IndexFunc(s.entry.value.Members, func(m syntax.Member) bool { return slices.Contains(urlKeys, m.Key) })
+	i := slices.IndexFunc(s.entry.value.Members, func(m Member) bool { return slices.Contains(urlKeys, m.Key) })
 	if i < 0 {
 		return nil, c, uneditable
 	}
@@ -68,12 +66,12 @@ func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, C
 	if m.Value.End <= m.At || bytes.ContainsAny(data[m.At:m.Value.End], "{\n") {
 		return nil, c, uneditable
 	}
-	between := syntax.LineEnd(data)
+	between := LineEnd(data)
 	if end := bytes.TrimLeft(data[m.Value.End:], " \t"); bytes.HasPrefix(end, []byte(",")) || bytes.HasPrefix(end, []byte("}")) {
 		between = ", " // in an inline table
 	}
 	c.Was = string(data[m.At:m.Value.End])
-	c.Now = "command = " + syntax.Quote(command) + between + "args = " + syntax.FormatList(args)
+	c.Now = "command = " + Quote(command) + between + "args = " + FormatList(args)
 	out := slices.Concat(data[:m.At], []byte(c.Now), data[m.Value.End:])
 	again, err := findEntry(out, FileAt(c.File), c)
 	if err != nil {
@@ -90,7 +88,7 @@ func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, C
 
 // findRemote finds the entry of c while it is rewritten, when it may be no server.
 func findRemote(data []byte, c Change) (entry, error) {
-	root, err := syntax.JSON.Parse(data, false)
+	root, err := JSON.Parse(data, false)
 	if err != nil {
 		return entry{}, err
 	}
@@ -119,16 +117,16 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 	written := e.holder().Get("command") != nil
 	for _, o := range e.objects() {
 		for _, m := range o.Members {
-			switch text := m.Value.Kind == syntax.Text; {
+			switch text := m.Value.Kind == Text; {
 			case text && (m.Key == "type" || m.Key == "transport") && m.Value.Text != kind:
-				return splice{m.Value.Start, m.Value.End, syntax.Quote(kind)}, true
+				return splice{m.Value.Start, m.Value.End, Quote(kind)}, true
 			case slices.Contains(urlKeys, m.Key) && text && !written:
-				line := `"command": ` + syntax.Quote(command) + `, "args": ` + syntax.FormatList(args)
+				line := `"command": ` + Quote(command) + `, "args": ` + FormatList(args)
 				if inList {
-					line = `"command": ` + syntax.FormatList(append([]string{command}, args...))
+					line = `"command": ` + FormatList(append([]string{command}, args...))
 				}
 				if values := e.formatVariables(variables); values != "" {
-					line += ", " + syntax.Quote(key) + ": " + values
+					line += ", " + Quote(key) + ": " + values
 				}
 				return splice{m.At, m.Value.End, line}, true
 			}
@@ -150,7 +148,7 @@ func (e entry) formatVariables(variables map[string]string) string {
 	values := Server{entry: e}.valuesOf(headerKeys)
 	var members []string
 	for _, header := range slices.Sorted(maps.Keys(variables)) {
-		members = append(members, syntax.Quote(variables[header])+": "+syntax.Quote(values[header]))
+		members = append(members, Quote(variables[header])+": "+Quote(values[header]))
 	}
 	if len(members) == 0 {
 		return ""
@@ -159,7 +157,7 @@ func (e entry) formatVariables(variables map[string]string) string {
 }
 
 // memberBounds returns where a member of an object of JSON stands, with the comma that goes with it.
-func memberBounds(data []byte, m syntax.Member) (start, end int) {
+func memberBounds(data []byte, m Member) (start, end int) {
 	start, end = len(bytes.TrimRight(data[:m.At], " \t\r\n")), m.Value.End
 	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(rest, []byte(",")) {
 		return start, len(data) - len(rest) + 1
@@ -172,7 +170,7 @@ func memberBounds(data []byte, m syntax.Member) (start, end int) {
 
 // sameBesides reports whether two files mean the same but for the entry of c.
 func sameBesides(a, b []byte, c Change) (bool, error) {
-	var roots []*syntax.Node
+	var roots []*Node
 	for _, data := range [][]byte{a, b} {
 		root, err := FileAt(c.File).format.Parse(data, false)
 		if err != nil {
@@ -180,7 +178,7 @@ func sameBesides(a, b []byte, c Change) (bool, error) {
 		}
 		for _, e := range FileAt(c.File).entries(root, false) {
 			if e.name == c.Name && e.scope == c.Scope {
-				*e.value = syntax.Node{}
+				*e.value = Node{}
 			}
 		}
 		roots = append(roots, root)
@@ -192,13 +190,13 @@ func sameBesides(a, b []byte, c Change) (bool, error) {
 // written, in whatever layout, with what its client added.
 func restoreWhole(data []byte, c Change, s Server) ([]byte, error) {
 	v, edited := *s.entry.value, fmt.Errorf("%+q %w", c.Name, ErrChanged)
-	now, err := syntax.JSON.Parse([]byte(c.Now), false)
+	now, err := JSON.Parse([]byte(c.Now), false)
 	if err != nil {
 		return nil, edited
 	}
 	// What the client added since and does not change what is started, such as that the user switched it off, stays.
 	added := ""
-	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m syntax.Member) bool {
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool {
 		if now.Get(m.Key) != nil || !slices.Contains(plainKeys, m.Key) || slices.Contains(launchKeys, m.Key) {
 			return false
 		}

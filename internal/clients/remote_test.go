@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // An entry with a URL starts a program afterwards, its headers are variables, all else stays; and it gets its bytes back,
@@ -56,7 +54,7 @@ func TestRewriteRemote(t *testing.T) {
 			if err != nil || strings.Contains(string(back), "hallmark") {
 				t.Errorf("restored by value: %v\n%s", err, back)
 			}
-			if _, err := syntax.JSON.Parse(back, false); err != nil {
+			if _, err := JSON.Parse(back, false); err != nil {
 				t.Errorf("%v\n%s", err, back)
 			}
 			// The user switched it off since: it stays off.

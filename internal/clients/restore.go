@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // Restore returns data with the entry of c as it was before, or nil if c made the file. Clients write their
@@ -82,7 +80,7 @@ func removeAdded(data []byte, c Change) ([]byte, error) {
 			}
 		}
 	}
-	return cutMember(data, c, f, syntax.Member{Key: c.Name, At: s.entry.at, Value: s.entry.value})
+	return cutMember(data, c, f, Member{Key: c.Name, At: s.entry.at, Value: s.entry.value})
 }
 
 // cutOut returns data without what c added, which stands at the offset at, and without the comma before
@@ -116,7 +114,7 @@ func cutOut(data []byte, c Change, at int) ([]byte, error) {
 func installedFile(c Change) File {
 	f := FileAt(c.File)
 	if s := clientOf(c.Client).install; s != nil && c.Added != "" {
-		f.Client, f.format, f.shapes = c.Client, syntax.FormatOf(s.files[0]), []string{s.key}
+		f.Client, f.format, f.shapes = c.Client, FormatOf(s.files[0]), []string{s.key}
 	}
 	return f
 }

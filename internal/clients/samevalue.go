@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // withoutSpace returns data without its white space.
@@ -16,14 +14,14 @@ func withoutSpace(data []byte) []byte { return bytes.Join(bytes.Fields(data), ni
 // adds to a table of TOML stands behind the text of c, and would belong to another table without it.
 func isWritten(s Server, f File, c Change) bool {
 	text := c.Now
-	if f.format == syntax.JSON {
+	if f.format == JSON {
 		text = "{" + text + "}"
 	}
 	written, err := f.format.Parse([]byte(text), false)
 	if err != nil || len(f.shapes) == 0 {
 		return false
 	}
-	if f.format == syntax.TOML { // the text begins with the header of its table
+	if f.format == TOML { // the text begins with the header of its table
 		written = written.Get(f.shapes[0])
 	}
 	return s.entry.value.SameValue(written.Get(c.Name))
@@ -48,7 +46,7 @@ func removeEmptyHolder(data []byte, c Change) ([]byte, error) {
 
 // cutMember returns data without m: the object of servers, or one of its members. Everything else means what
 // it meant before, which is read again.
-func cutMember(data []byte, c Change, f File, m syntax.Member) ([]byte, error) {
+func cutMember(data []byte, c Change, f File, m Member) ([]byte, error) {
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", c.Name)
 	before, err := f.format.Parse(data, false)
 	if err != nil {
@@ -63,7 +61,7 @@ func cutMember(data []byte, c Change, f File, m syntax.Member) ([]byte, error) {
 		end = len(data) - len(rest) + 1
 	}
 	var tries [][]byte
-	if f.format == syntax.TOML {
+	if f.format == TOML {
 		tries = append(tries, cutLines(data, m))
 	}
 	c.Now = string(data[start:end])
@@ -82,22 +80,22 @@ func cutMember(data []byte, c Change, f File, m syntax.Member) ([]byte, error) {
 
 // hasMember reports whether root has the object of servers under key, and in it, if name is not empty, a
 // member of that name.
-func hasMember(root *syntax.Node, key, name string) bool {
+func hasMember(root *Node, key, name string) bool {
 	holder := root.Get(key)
 	return holder != nil && (name == "" || holder.Get(name) != nil)
 }
 
 // withoutMember returns root without the member name of the object under key, and without that object if
 // nothing else is in it: that of TOML goes with its last table.
-func withoutMember(root *syntax.Node, key, name string) *syntax.Node {
+func withoutMember(root *Node, key, name string) *Node {
 	out := *root
 	out.Members = nil
 	for _, m := range root.Members {
 		if m.Key == key {
 			holder := *m.Value
 			holder.Members = slices.DeleteFunc(slices.Clone(holder.Members),
-				func(m syntax.Member) bool { return m.Key == name })
-			if m.Value = &holder; len(holder.Members) == 0 && holder.Kind == syntax.Object {
+				func(m Member) bool { return m.Key == name })
+			if m.Value = &holder; len(holder.Members) == 0 && holder.Kind == Object {
 				continue
 			}
 		}
@@ -108,8 +106,8 @@ func withoutMember(root *syntax.Node, key, name string) *syntax.Node {
 
 // cutLines returns data, a file of TOML, without the lines of m: one "name = {…}", or the header of a table
 // with the empty line above it, and the lines of its members.
-func cutLines(data []byte, m syntax.Member) []byte {
-	members := []syntax.Member{m}
+func cutLines(data []byte, m Member) []byte {
+	members := []Member{m}
 	if bytes.IndexByte(data[m.Value.Start:m.Value.End], '{') != 0 {
 		members = append(members, m.Value.Members...)
 	}
@@ -138,7 +136,7 @@ func cutLines(data []byte, m syntax.Member) []byte {
 // restoreValues returns data with the command and the arguments of s as they were before c, if they are
 // still those that c wrote. The program may be elsewhere now: its name counts, and the arguments.
 func restoreValues(data []byte, c Change, s Server) ([]byte, error) {
-	format := syntax.FormatOf(c.File).Layout()
+	format := FormatOf(c.File).Layout()
 	now := launchWords(format, c.Now)
 	if len(now) == 0 || baseName(now[0]) != baseName(s.Command) || !slices.Equal(now[1:], s.Args) {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
@@ -159,7 +157,7 @@ const firstKey = "(first)"
 
 // launchWords reads a command and its arguments from a text that a [Change] keeps, which begins behind the
 // key of one of the two and ends with the value of the other. It returns nothing if it cannot be read.
-func launchWords(format syntax.Format, text string) []string {
+func launchWords(format Format, text string) []string {
 	for _, whole := range completions(format, text) {
 		root, err := format.Parse([]byte(whole), false)
 		if err != nil || len(root.Members) == 0 {
@@ -175,7 +173,7 @@ func launchWords(format syntax.Format, text string) []string {
 				command, args = other, command
 			}
 		}
-		if words := textsOf(command); len(words) > 0 && words[0] != "" && (args.IsEmpty() || args.Kind == syntax.List) {
+		if words := textsOf(command); len(words) > 0 && words[0] != "" && (args.IsEmpty() || args.Kind == List) {
 			return append(words, textsOf(args)...)
 		}
 	}
@@ -183,12 +181,12 @@ func launchWords(format syntax.Format, text string) []string {
 }
 
 // textsOf returns a text, or the texts of a list. n may be nil.
-func textsOf(n *syntax.Node) (out []string) {
+func textsOf(n *Node) (out []string) {
 	switch {
 	case n == nil:
-	case n.Kind == syntax.Text:
+	case n.Kind == Text:
 		out = append(out, n.Text)
-	case n.Kind == syntax.List:
+	case n.Kind == List:
 		for _, item := range n.Items {
 			out = append(out, item.Text)
 		}
@@ -198,12 +196,12 @@ func textsOf(n *syntax.Node) (out []string) {
 
 // completions returns the files of which text may be a part. Those of YAML differ in how far what stands
 // before the text is indented.
-func completions(format syntax.Format, text string) []string {
-	key := syntax.Quote(firstKey)
+func completions(format Format, text string) []string {
+	key := Quote(firstKey)
 	switch format {
-	case syntax.JSON:
+	case JSON:
 		return []string{"{" + key + ": " + text + "}"}
-	case syntax.TOML:
+	case TOML:
 		return []string{key + " = " + text, "table = {" + key + " = " + text + "}"}
 	}
 	out := []string{"{" + key + ": " + text + "}"}

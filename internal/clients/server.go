@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // Server is one entry of a client's file.
@@ -59,8 +57,8 @@ var (
 func (e entry) readServer(f File) (s Server, ok bool) {
 	s = Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, entry: e}
 	if l, found := e.findLaunch(); found {
-		words := []*syntax.Node{l.command}
-		if l.command.Kind == syntax.List {
+		words := []*Node{l.command}
+		if l.command.Kind == List {
 			words = l.command.Items
 		}
 		if l.args != nil {
@@ -72,13 +70,13 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 		}
 		ok = true
 	}
-	if url, _ := e.holder().FirstFilled(urlKeys...); !ok && url != nil && url.Kind == syntax.Text {
+	if url, _ := e.holder().FirstFilled(urlKeys...); !ok && url != nil && url.Kind == Text {
 		s.URL, ok = url.Text, true
 	}
 	if !ok {
 		return s, false
 	}
-	if file := e.value.Get("envFile"); file != nil && file.Kind == syntax.Text {
+	if file := e.value.Get("envFile"); file != nil && file.Kind == Text {
 		s.EnvFile = file.Text
 	}
 	for _, h := range e.objects() {
@@ -92,7 +90,7 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 	s.Disabled = e.isDisabled() || f.off
 	for _, key := range []string{"checksum", "verify"} {
 		v := e.value.Get(key)
-		if v == nil || v.Kind != syntax.Object {
+		if v == nil || v.Kind != Object {
 			continue
 		}
 		s.Verify, s.Algorithm = key, "sha256"
@@ -123,7 +121,7 @@ func (s Server) valuesOf(keys []string) map[string]string {
 				continue
 			}
 			for _, m := range n.Members {
-				if m.Value.Kind == syntax.Text {
+				if m.Value.Kind == Text {
 					out[m.Key] = m.Value.Text
 				}
 			}
@@ -150,7 +148,7 @@ func filledIn(values map[string]string) map[string]string {
 func (s Server) DuplicateKey() string { return s.entry.duplicateKey() }
 
 // variableNames returns the keys of an object, or the texts of a list up to "=". It never returns values.
-func variableNames(n *syntax.Node) []string {
+func variableNames(n *Node) []string {
 	if n == nil {
 		return nil
 	}
@@ -159,7 +157,7 @@ func variableNames(n *syntax.Node) []string {
 		out = append(out, m.Key)
 	}
 	for _, item := range n.Items {
-		if item.Kind == syntax.Text {
+		if item.Kind == Text {
 			name, _, _ := strings.Cut(item.Text, "=") // what follows is a value
 			out = append(out, name)
 		}
@@ -192,7 +190,7 @@ func Parse(f File, data []byte) ([]Server, error) {
 		if !ok {
 			continue
 		}
-		s.Line, s.Column = syntax.Position(data, e.at)
+		s.Line, s.Column = Position(data, e.at)
 		out = append(out, s)
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })

@@ -2,8 +2,6 @@ package clients
 
 import (
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
 )
 
 // Shapes: paths of keys to the servers of a file.
@@ -20,12 +18,12 @@ const roleKey = "config_file"
 // scopedNode is a value that a path of keys leads to.
 type scopedNode struct {
 	scope string // the last key that "*" stands for, "" if there is none
-	node  *syntax.Node
+	node  *Node
 }
 
 // lookup finds values by a path of keys, "mcp/servers": "*" is any key, which becomes the scope, or any
 // item of a list. If fold is set, keys match in any case, as clients that are written in Go read them.
-func lookup(root *syntax.Node, shape string, fold bool) []scopedNode {
+func lookup(root *Node, shape string, fold bool) []scopedNode {
 	places := []scopedNode{{"", root}}
 	if shape == wholeFile {
 		return places

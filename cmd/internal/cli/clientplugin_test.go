@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
-	"github.com/hallmark-mcp/hallmark/internal/clients/syntax"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 )
 
@@ -56,7 +56,7 @@ func TestClientPlugin(t *testing.T) {
 		}
 		switch {
 		case d.Name() == "tasks.json":
-			if _, err := syntax.JSON.Parse(data, false); err != nil {
+			if _, err := clients.JSON.Parse(data, false); err != nil {
 				t.Errorf("%s: %v", path, err)
 			}
 		case filepath.Ext(path) == ".json" && !json.Valid(data):

@@ -1,16 +1,4 @@
-// Package syntax reads JSON, JSON5, TOML, YAML and the front matter of Markdown into trees that know where
-// each value stands in its file, and writes strings and lists in these formats. With the places an editor
-// replaces one value and keeps every other byte: comments, order, indentation and line ends.
-//
-// A [Node] is the same for all formats. Keys that stand twice in an object are kept, and the order is that
-// of the file. [Format.Parse] refuses, if it is strict, files that readers of the format understand in
-// different ways.
-//
-// # Limits
-//
-// Values nest at most 200 deep, and aliases of YAML make at most 1,048,576 nodes. Items of an inline list
-// of TOML have no offsets. Text is returned as it is: the caller escapes it before printing.
-package syntax
+package clients
 
 import (
 	"errors"
