@@ -73,7 +73,7 @@ var plainDecoders = map[string]struct {
 		"maps and lists; and a struct that is encoded again and compared"},
 	"store.go in internal/check": {1,
 		"which project a file is about; to keep too much is all that it can do"},
-	"tokensql.go in internal/registry/tokensql":   {1, "the registry's own database"},
+	"tokensql.go in internal/registry/archivesql": {1, "the registry's own database"},
 	"decode.go in internal/hashfile":              {1, "into maps, whose names are compared with those of the form"},
 	"value.go in internal/installed":              {1, "tokens of what facet.ParseManifest has read by exact names"},
 	"json.go in internal/hashfile/stdio":          {3, "texts, and maps, whose names are exact"},

@@ -43,7 +43,7 @@ var heavy = []struct {
 	{"internal/registry/server", []string{operators}},
 	{"internal/registry/sqlite", []string{operators}},
 	{"internal/registry/style", []string{operators}},
-	{"internal/registry/tokensql", []string{operators}},
+	{"internal/registry/archivesql", []string{operators}},
 	{"html/template", []string{operators}},
 	{"net/http/pprof", []string{operators}},
 	{"github.com/aws", []string{operators}},

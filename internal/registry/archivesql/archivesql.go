@@ -1,5 +1,9 @@
 // Package archivesql stores the records of archives in an SQL database, with the statements
 // that SQLite and PostgreSQL have in common.
+//
+// # Tokensql
+//
+// It stores API tokens in an SQL database.
 package archivesql
 
 import (

@@ -1,5 +1,4 @@
-// Package tokensql stores API tokens in an SQL database.
-package tokensql
+package archivesql
 
 import (
 	"context"
