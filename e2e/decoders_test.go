@@ -31,7 +31,7 @@ var plainDecoders = map[string]struct {
 		"a member that was found by its exact name: texts, lists and truths"},
 	"docker.go in internal/fetch/userconfig": {2, "the user's own file, and the answer of the user's own program"},
 	"document.go in cmd/internal/author":     {1, "shown only"},
-	"dump.go in internal/registry/dump":      {2, "maps, and a stream of values that are not looked into"},
+	"dump.go in internal/registry/blobs":     {2, "maps, and a stream of values that are not looked into"},
 	"edit.go in plugin":                      {1, "tokens"},
 	"edit.go in serverjson":                  {5, "tokens and maps"},
 	"places.go in serverjson":                {1, "a map"},

@@ -33,7 +33,7 @@ var heavy = []struct {
 	{"internal/registry/api", []string{operators}},
 	{"internal/registry/archivesql", []string{operators}},
 	{"internal/registry/blobs", []string{operators}},
-	{"internal/registry/dump", []string{operators}},
+	{"internal/registry/blobs", []string{operators}},
 	{"internal/registry/log", []string{operators}},
 	{"internal/registry/login", []string{operators}},
 	{"internal/registry/logsql", []string{operators}},

@@ -220,7 +220,7 @@ var unreadTypes = []unread{
 		"messages of a client or server, each judged by itself, and lines of an audit that are only written"},
 	{"internal/registry.ArchiveAnswer internal/registry.UpdatedArchives internal/registry/client.SetArchiveStatus() " +
 		"internal/registry/client.GitHubClient() internal/registry/client.SetAllStatuses() " +
-		"internal/registry/dump.Archive internal/registry.Page internal/registry/api.pingOutput " +
+		"internal/registry/blobs.Archive internal/registry.Page internal/registry/api.pingOutput " +
 		"internal/registry.About internal/registry/api.healthOutput internal/registry.Session " +
 		"internal/registry/api.githubInput internal/registry/api.oidcInput internal/registry/pages.serverText " +
 		"internal/registry.Problem internal/registry.HashFailure internal/registry.ProblemError " +

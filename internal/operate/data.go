@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
@@ -66,11 +65,11 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 		return 0, err
 	}
 	defer db.Close()
-	if n, err = dump.Export(ctx, db, db, w); err != nil {
+	if n, err = blobs.Export(ctx, db, db, w); err != nil {
 		return n, evidence.Errorf(evidence.Operation, "export", "", err)
 	}
 	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
-	more, err := dump.ExportArchives(ctx, db, open, w)
+	more, err := blobs.ExportArchives(ctx, db, open, w)
 	if err != nil {
 		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -243,7 +243,7 @@ func (i *importer) importFile(ctx context.Context) error {
 	n := 0
 	archives := &archiveImporter{importer: i}
 	defer archives.dropParts()
-	err = dump.Read(f, func(env registry.Envelope) error {
+	err = blobs.Read(f, func(env registry.Envelope) error {
 		if stopped = i.importRecord(ctx, env); stopped != nil {
 			return stopped
 		}
@@ -251,7 +251,7 @@ func (i *importer) importFile(ctx context.Context) error {
 			i.tellProgress()
 		}
 		return nil
-	}, func(part dump.Archive) error {
+	}, func(part blobs.Archive) error {
 		stopped = archives.takePart(ctx, part)
 		return stopped
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -34,7 +34,7 @@ type archiveImporter struct {
 
 // takePart takes one part, or the record that ends an archive. It counts what is wrong with an
 // archive; an error is a failure of this machine.
-func (a *archiveImporter) takePart(ctx context.Context, part dump.Archive) error {
+func (a *archiveImporter) takePart(ctx context.Context, part blobs.Archive) error {
 	if part.Archive == nil {
 		return a.collectPart(part)
 	}
@@ -55,7 +55,7 @@ func (a *archiveImporter) takePart(ctx context.Context, part dump.Archive) error
 }
 
 // collectPart appends a part to those that were collected.
-func (a *archiveImporter) collectPart(part dump.Archive) (err error) {
+func (a *archiveImporter) collectPart(part blobs.Archive) (err error) {
 	if part.Offset == 0 {
 		a.dropParts()
 		a.sum = part.Blob
@@ -101,7 +101,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 	}
 	kinds := kinds.All(archive.Limits{Packed: registry.MaxBlob})
 	rec.StatusMessage = document.Clip(strings.ReplaceAll(rec.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
-	got, report, err := dump.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
+	got, report, err := blobs.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -1,4 +1,4 @@
-package dump
+package blobs
 
 // What the tests outside of this package see besides.
 var ReadDump = readDump

@@ -1,5 +1,4 @@
-// Package dump exports the records and archives of a registry as lines of JSON, and reads them.
-package dump
+package blobs
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package dump_test
+package blobs_test
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
 
@@ -28,7 +28,7 @@ func TestExportAndRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if got, err := dump.Export(ctx, db, db, &out); err != nil || got != n {
+	if got, err := blobs.Export(ctx, db, db, &out); err != nil || got != n {
 		t.Fatalf("%d records, %v", got, err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != n {
@@ -38,7 +38,7 @@ func TestExportAndRead(t *testing.T) {
 		t.Error("markup is escaped")
 	}
 	i := 0
-	if err := dump.Read(&out, func(env registry.Envelope) error {
+	if err := blobs.Read(&out, func(env registry.Envelope) error {
 		rec, err := db.Get(ctx, fmt.Sprintf("io.github.o/a%03d", i), "1.0.0")
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func TestExportAndRead(t *testing.T) {
 	}
 }
 
-func noArchives(dump.Archive) error { return errors.New("an archive") }
+func noArchives(blobs.Archive) error { return errors.New("an archive") }
 
 func TestReadDump(t *testing.T) {
 	const a, b, c = `{"name":"a/a","version":"1"}`, `{"name":"b/b","version":"1"}`, `{"name":"c/c","version":"1"}`
@@ -85,7 +85,7 @@ func TestReadDump(t *testing.T) {
 		{"too long", `{"name":"` + strings.Repeat("a", 1<<17) + `"}`, "! value 1: is longer than"},
 	} {
 		var got []string
-		err := dump.ReadDump(strings.NewReader(tt.text), 1<<16, func(env registry.Envelope) error {
+		err := blobs.ReadDump(strings.NewReader(tt.text), 1<<16, func(env registry.Envelope) error {
 			var doc struct{ Name string }
 			if err := json.Unmarshal(env.Server, &doc); err != nil {
 				return err
@@ -106,7 +106,7 @@ func TestReadDump(t *testing.T) {
 	// Many values that are large together.
 	big := `{"name":"` + strings.Repeat("a", 1<<15) + `"}`
 	n := 0
-	if err := dump.ReadDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16,
+	if err := blobs.ReadDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16,
 		func(registry.Envelope) error {
 			n++
 			return nil
@@ -114,7 +114,7 @@ func TestReadDump(t *testing.T) {
 		t.Errorf("%d values, %v", n, err)
 	}
 	stop := errors.New("stop")
-	if err := dump.Read(strings.NewReader(a+b), func(registry.Envelope) error {
+	if err := blobs.Read(strings.NewReader(a+b), func(registry.Envelope) error {
 		return stop
 	}, noArchives); err != stop {
 		t.Errorf("error %v", err)
@@ -125,7 +125,7 @@ func FuzzReadDump(f *testing.F) {
 	f.Add([]byte(`[{"name":"a"},{"server":{}}]`))
 	f.Add([]byte(`{"servers":[{"server":{}}]}` + "\n{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = dump.Read(bytes.NewReader(data), func(env registry.Envelope) error {
+		_ = blobs.Read(bytes.NewReader(data), func(env registry.Envelope) error {
 			if len(env.Server) > len(data) {
 				t.Error("more than there was")
 			}
