@@ -83,7 +83,7 @@ func TestNodes(t *testing.T) {
 }
 
 // An alias of YAML has the values that it stands for, and no place of theirs, where an edit would change both.
-func TestSyntaxAliases(t *testing.T) {
+func TestFileAliases(t *testing.T) {
 	root, err := YAML.Parse([]byte("x: &x [a, b]\ny: *x\n"), true)
 	if err != nil || !slices.Equal(root.Get("y").Texts(), []string{"a", "b"}) || root.Get("y").End != 0 {
 		t.Errorf("%+v, %v", root, err)

@@ -8,7 +8,7 @@ import (
 )
 
 // The bytes between Start and End of a value are the value as it is written, in every format.
-func TestSyntaxPlaces(t *testing.T) {
+func TestPlacesInFiles(t *testing.T) {
 	for _, c := range []struct {
 		format Format
 		text   string

@@ -36,7 +36,7 @@ type Scanner struct {
 
 	// Key is a digest of all that a result depends on but the scanner itself: the script's bytes, of
 	// which sum is the digest, and what its name says of it.
-	Key func(path string, sum digest.Digest) JscacheKey
+	Key func(path string, sum digest.Digest) CacheKey
 
 	// Version changes whenever the scanner may find something else. If it is empty nothing is
 	// kept on disk.
@@ -44,7 +44,7 @@ type Scanner struct {
 }
 
 // Key addresses the record of a script.
-type JscacheKey [sha256.Size]byte
+type CacheKey [sha256.Size]byte
 
 func (r result) give() ([]plugin.Import, error) {
 	if r.Failure != "" {
@@ -61,12 +61,12 @@ type Cache struct {
 	keyFile    string
 	mu         sync.Mutex
 	key        []byte // of MACs; nil if there is none yet
-	inProgress map[JscacheKey]func() result
+	inProgress map[CacheKey]func() result
 }
 
 // Open returns a cache with files below the directories cache and state. It makes none of them.
 func Open(cache, state string, scanner Scanner) *Cache {
-	c := &Cache{scanner: scanner, inProgress: map[JscacheKey]func() result{}}
+	c := &Cache{scanner: scanner, inProgress: map[CacheKey]func() result{}}
 	if scanner.Version != "" && filepath.IsAbs(cache) && filepath.IsAbs(state) {
 		c.dir, c.keyFile = filepath.Join(cache, dirName), filepath.Join(state, keyName)
 	}
@@ -81,7 +81,7 @@ func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Sca
 	known := c.read(name)
 	var (
 		mu    sync.Mutex
-		used  = make(map[JscacheKey]result, len(sums))
+		used  = make(map[CacheKey]result, len(sums))
 		fresh bool
 	)
 	scan = func(path string, content []byte) ([]plugin.Import, error) {
@@ -108,7 +108,7 @@ func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Sca
 }
 
 // scanOnce scans a script, unless this process has done so before.
-func (c *Cache) scanOnce(k JscacheKey, path string, content []byte) result {
+func (c *Cache) scanOnce(k CacheKey, path string, content []byte) result {
 	c.mu.Lock()
 	get, ok := c.inProgress[k]
 	if !ok {
@@ -126,7 +126,7 @@ func (c *Cache) scanOnce(k JscacheKey, path string, content []byte) result {
 }
 
 // read returns what is known of the scripts of the plugin called name.
-func (c *Cache) read(name string) map[JscacheKey]result {
+func (c *Cache) read(name string) map[CacheKey]result {
 	key := c.keyOf(false)
 	if key == nil {
 		return nil
@@ -143,7 +143,7 @@ func (c *Cache) read(name string) map[JscacheKey]result {
 }
 
 // write keeps what was used, and what was known besides if there is room.
-func (c *Cache) write(name string, used, known map[JscacheKey]result) {
+func (c *Cache) write(name string, used, known map[CacheKey]result) {
 	key := c.keyOf(true)
 	body := encode(maxFile-len(magic)-sha256.Size, used, known)
 	if key == nil || body == nil {

@@ -68,7 +68,7 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 // newScans returns the scanner of one run, which remembers what this machine has scanned before.
 func newScans(h *host.Host) func(name string, sums map[string]digest.Digest) (plugin.Scan, func()) {
 	return jsscan.Open(h.Places.Cache, h.Places.State, jsscan.Scanner{Scan: jsscan.File,
-		Key: func(path string, sum digest.Digest) jsscan.JscacheKey { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
+		Key: func(path string, sum digest.Digest) jsscan.CacheKey { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
 	}).For
 }
 

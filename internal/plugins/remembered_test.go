@@ -78,7 +78,7 @@ func TestRememberedIsNotBelieved(t *testing.T) {
 		sums[path] = digest.FromBytes(content)
 	}
 	blind := jsscan.Open(other.Places.Cache, other.Places.State, jsscan.Scanner{Version: jsscan.Version(),
-		Key:  func(path string, sum digest.Digest) jsscan.JscacheKey { return jsscan.Key(path, sum) },
+		Key:  func(path string, sum digest.Digest) jsscan.CacheKey { return jsscan.Key(path, sum) },
 		Scan: func(string, []byte) ([]plugin.Import, error) { return nil, nil }})
 	scan, done := blind.For("p", sums)
 	for path, content := range source.Bundle.Contents {
