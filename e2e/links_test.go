@@ -42,7 +42,7 @@ var heavy = []struct {
 	{"internal/registry/postgres", []string{operators}},
 	{"internal/registry/server", []string{operators}},
 	{"internal/registry/sqlite", []string{operators}},
-	{"internal/registry/style", []string{operators}},
+	{"internal/registry/api", []string{operators}},
 	{"internal/registry/archivesql", []string{operators}},
 	{"html/template", []string{operators}},
 	{"net/http/pprof", []string{operators}},

@@ -10,7 +10,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 )
 
 // docsPage is the API for people: no script, and nothing that is not in the page.
@@ -44,7 +43,7 @@ func docsPage(api *huma.OpenAPI) ([]byte, error) {
 	var b bytes.Buffer
 	err = page.Execute(&b, map[string]any{
 		"Title": api.Info.Title, "Version": api.Info.Version, "Description": api.Info.Description,
-		"Operations": shown, "Style": template.CSS(style.Sheet),
+		"Operations": shown, "Style": template.CSS(Sheet),
 	})
 	return b.Bytes(), err
 }

@@ -10,7 +10,6 @@ import (
 	v0 "github.com/modelcontextprotocol/registry/pkg/api/v0"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 )
 
 // description is the API as a document for programs and as a page for people.
@@ -102,7 +101,7 @@ func describe(api *huma.OpenAPI) (*description, error) {
 	return &description{
 		api:  api,
 		yaml: serveFixed("application/yaml", text, ""),
-		page: serveFixed("text/html; charset=utf-8", page, style.Security),
+		page: serveFixed("text/html; charset=utf-8", page, Security),
 	}, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 )
 
 // described is the description of a registry with everything.
@@ -154,7 +153,7 @@ func TestDocs(t *testing.T) {
 	csp := res.Header.Get("Content-Security-Policy")
 	_, sheet, _ := strings.Cut(text, "<style>")
 	sheet, _, _ = strings.Cut(sheet, "</style>")
-	if !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, style.Hash(sheet)) {
+	if !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, api.Hash(sheet)) {
 		t.Errorf("policy %q does not let the page's own style in", csp)
 	}
 }

@@ -38,6 +38,11 @@
 // inserted in one transaction, in which the version may turn out to exist after all, and
 // which appends an entry to the log (package ledger). The answer comes when a checkpoint
 // that covers the entry is signed, and holds the proof: see [log.Log].
+//
+// # Style
+//
+// It is the one style sheet of what a registry shows to people, and the policy that
+// lets a browser use it and nothing else.
 package api
 
 import (

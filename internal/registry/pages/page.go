@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
-	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 )
 
 // serve is the handler of a page.
@@ -63,13 +62,13 @@ func (p *pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 func pageHeader(h http.Header, cache string) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", cache)
-	h.Set("Content-Security-Policy", style.Security)
+	h.Set("Content-Security-Policy", api.Security)
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
 // render gives the HTML of a view.
 func (p *pages) render(v *view) ([]byte, error) {
-	v.Style = template.CSS(style.Sheet)
+	v.Style = template.CSS(api.Sheet)
 	for _, kind := range p.kinds() {
 		v.Sections = append(v.Sections, section{kinds.Of(kind).Title, "/" + registry.Plural(kind)})
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
-	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -66,7 +65,7 @@ func at(t *testing.T, f *servertest.Fixture, path string, status int) string {
 	}
 	_, sheet, _ := strings.Cut(string(body), "<style>")
 	sheet, _, _ = strings.Cut(sheet, "</style>")
-	if want := "default-src 'none'; style-src '" + style.Hash(sheet) +
+	if want := "default-src 'none'; style-src '" + api.Hash(sheet) +
 		"'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"; h.Get("Content-Security-Policy") != want {
 		t.Fatalf("%s: policy %q, want %q", path, h.Get("Content-Security-Policy"), want)
 	}

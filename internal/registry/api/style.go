@@ -1,6 +1,4 @@
-// Package style is the one style sheet of what a registry shows to people, and the policy that
-// lets a browser use it and nothing else.
-package style
+package api
 
 import (
 	"crypto/sha256"
