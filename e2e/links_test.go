@@ -35,7 +35,7 @@ var heavy = []struct {
 	{"internal/registry/blobs", []string{operators}},
 	{"internal/registry/blobs", []string{operators}},
 	{"internal/registry/log", []string{operators}},
-	{"internal/registry/login", []string{operators}},
+	{"internal/registry/api", []string{operators}},
 	{"internal/registry/logsql", []string{operators}},
 	{"internal/registry/migrations", []string{operators}},
 	{"internal/registry/pages", []string{operators}},

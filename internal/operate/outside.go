@@ -13,14 +13,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/github"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 // newOutside returns the clients that verify logins at other hosts. They obey the same rules
 // about private addresses, and trust the same authorities, as the client that fetches packages.
-func newOutside(o ServeOptions) login.Outside {
+func newOutside(o ServeOptions) api.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
@@ -33,7 +33,7 @@ func newOutside(o ServeOptions) login.Outside {
 	if o.Login.OIDC != nil {
 		o.Login.OIDC.HTTP = client
 	}
-	return login.Outside{
+	return api.Outside{
 		HTTP:               client,
 		LookupTXT:          net.DefaultResolver.LookupTXT,
 		ProofPort:          o.Login.ProofPort,
@@ -45,7 +45,7 @@ func newOutside(o ServeOptions) login.Outside {
 }
 
 // openIssuer opens the key that signs tokens, which it creates if it is missing in o.Data.
-func openIssuer(ctx context.Context, o ServeOptions) (*login.Issuer, error) {
+func openIssuer(ctx context.Context, o ServeOptions) (*api.Issuer, error) {
 	var seed []byte
 	var err error
 	if o.TokenKeyFile != "" {
@@ -60,7 +60,7 @@ func openIssuer(ctx context.Context, o ServeOptions) (*login.Issuer, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
-	return login.NewIssuer(seed)
+	return api.NewIssuer(seed)
 }
 
 // reloadCredentials reads the operator's credentials again, for publishes that begin afterwards.

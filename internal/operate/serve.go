@@ -27,7 +27,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -73,7 +72,7 @@ type LoginMethods struct {
 	GitHubClient   string // id of an OAuth application, for people who log in with GitHub
 	GitHubAudience string // of the tokens of workflows; "" refuses them
 	GitHubIssuer   string // of the tokens of workflows; "" is the public one
-	OIDC           *login.Provider
+	OIDC           *api.Provider
 	ProofPort      string // of https servers with proofs; "" is 443
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 // loginFlags are how a registry's operator says who may log in.
@@ -73,7 +72,7 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 		return operate.LoginMethods{},
 			errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
 	}
-	p := &login.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
+	p := &api.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
 	for _, claim := range l.oidcHas {
 		name, value, ok := strings.Cut(claim, "=")
 		if !ok || name == "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -40,9 +39,9 @@ type Config struct {
 	CurrentPolicy   func() Policy     // may be nil
 	Statuses        registry.Statuses // nil: the status of records stays
 	Tokens          registry.Tokens   // nil: there are no API tokens
-	Issuer          *login.Issuer     // nil: nobody logs in
+	Issuer          *Issuer           // nil: nobody logs in
 	Logins          []auth.Method     // that are offered, as far as Outside has what they need
-	Outside         login.Outside     // for logins
+	Outside         Outside           // for logins
 	GitHubClient    string            // id of the OAuth application that clients log in to GitHub with
 	Limits          Limits            //
 	Logger          *slog.Logger      // nil discards

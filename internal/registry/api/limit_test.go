@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -77,7 +76,7 @@ func TestWriteRate(t *testing.T) {
 func loginWithNone(t *testing.T, c *api.Config) {
 	t.Helper()
 	var err error
-	if c.Issuer, err = login.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
+	if c.Issuer, err = api.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
 		t.Fatal(err)
 	}
 	c.Logins = append(c.Logins, auth.None)

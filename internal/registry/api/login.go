@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/internal/registry/login"
 )
 
 type sessionOutput struct{ Body registry.Session }
@@ -114,7 +113,7 @@ func (s *Server) answerLogin(ctx context.Context, m auth.Method, proof func() (a
 	case errors.As(err, &p):
 		s.Counters.LoginsRefused.Add(1)
 		return nil, p
-	case errors.Is(err, login.ErrRefused):
+	case errors.Is(err, ErrRefused):
 		s.Counters.LoginsRefused.Add(1)
 		Logger(ctx).Info("login refused", "method", m, "reason", err, "cause", errors.Unwrap(err))
 		return nil, registry.NewProblem(http.StatusUnauthorized, "%s login: %s", m, err)

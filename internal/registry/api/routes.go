@@ -43,6 +43,15 @@
 //
 // It is the one style sheet of what a registry shows to people, and the policy that
 // lets a browser use it and nothing else.
+//
+// # Login
+//
+// It exchanges what a user can show for a grant of the registry: a proof that a domain
+// vouches for, a token of GitHub, or an ID token of an OpenID Connect issuer. Package auth defines
+// their forms. An [Issuer] signs the token with which the user then publishes.
+//
+// It asks other hosts through an HTTP client that enforces the operator's rules about
+// addresses, for at most 20 seconds and without following redirects.
 package api
 
 import (

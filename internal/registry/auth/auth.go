@@ -1,6 +1,6 @@
 // Package auth defines who may publish under which names: permissions and the grants that
 // hold them, the forms of tokens and proofs, and the key with which an author signs a proof.
-// It asks nobody; package login exchanges proofs for grants.
+// It asks nobody; package api exchanges proofs for grants.
 //
 // # Tokens
 //

@@ -1,10 +1,4 @@
-// Package login exchanges what a user can show for a grant of the registry: a proof that a domain
-// vouches for, a token of GitHub, or an ID token of an OpenID Connect issuer. Package auth defines
-// their forms. An [Issuer] signs the token with which the user then publishes.
-//
-// It asks other hosts through an HTTP client that enforces the operator's rules about
-// addresses, for at most 20 seconds and without following redirects.
-package login
+package api
 
 import (
 	"context"
@@ -55,7 +49,7 @@ func (o *Outside) LoginDNS(ctx context.Context, p auth.Proof, now time.Time) (au
 		texts, err = nil, nil
 	}
 	if err != nil {
-		return auth.Grant{}, refusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
+		return auth.Grant{}, loginRefusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
 	}
 	if !slices.ContainsFunc(texts, record.MatchString) {
 		if at := o.findMisplaced(ctx, domain); at != "" {
@@ -107,7 +101,7 @@ func (o *Outside) LoginHTTP(ctx context.Context, p auth.Proof, now time.Time) (a
 	status, text, err := o.getText(ctx, "https://"+host+path, maxWellKnown)
 	switch {
 	case err != nil:
-		return auth.Grant{}, refusal{fmt.Errorf("https://%s%s cannot be read", domain, path), err}
+		return auth.Grant{}, loginRefusal{fmt.Errorf("https://%s%s cannot be read", domain, path), err}
 	case status != http.StatusOK:
 		return auth.Grant{}, refuse("https://%s%s answers %d", domain, path, status)
 	}

@@ -1,4 +1,4 @@
-package login
+package api
 
 import (
 	"errors"
@@ -12,12 +12,14 @@ var ErrRefused = errors.New("refused")
 
 // refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil, is for
 // the registry's own log only: it may name hosts that only this machine reaches.
-type refusal struct {
+type loginRefusal struct {
 	error
 	cause error
 }
 
-func (refusal) Is(target error) bool { return target == ErrRefused }
-func (r refusal) Unwrap() error      { return r.cause }
+func (loginRefusal) Is(target error) bool { return target == ErrRefused }
+func (r loginRefusal) Unwrap() error      { return r.cause }
 
-func refuse(format string, args ...any) error { return refusal{error: fmt.Errorf(format, args...)} }
+func refuse(format string, args ...any) error {
+	return loginRefusal{error: fmt.Errorf(format, args...)}
+}

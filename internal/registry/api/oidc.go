@@ -1,4 +1,4 @@
-package login
+package api
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (p *Provider) verify(ctx context.Context, token string, claims any) (subjec
 	case err != nil && ctx.Err() != nil:
 		return "", fmt.Errorf("OpenID Connect issuer %s: %w", p.Issuer, err)
 	case err != nil:
-		return "", refusal{fmt.Errorf("the token is not one of %s for %+q", p.Issuer, p.Audience), err}
+		return "", loginRefusal{fmt.Errorf("the token is not one of %s for %+q", p.Issuer, p.Audience), err}
 	}
 	if err := id.Claims(claims); err != nil {
 		return "", refuse("the token's claims cannot be read")
