@@ -1,6 +1,4 @@
-// Package dnstest is a DNS server for tests: on a loopback port, over UDP and TCP, with
-// the records that a test gives it and no others.
-package dnstest
+package servertest
 
 import (
 	"context"
