@@ -12,13 +12,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
 
 // A proof gives a token, and the token publishes under the domain's names only.
 func TestLoginAndPublish(t *testing.T) {
-	dns := servertest.Start(t)
+	dns := dnstest.Start(t)
 	key, err := auth.ParseProofKey(auth.Ed25519, strings.Repeat("07", 32))
 	if err != nil {
 		t.Fatal(err)

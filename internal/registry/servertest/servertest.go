@@ -1,9 +1,4 @@
 // Package servertest starts registries for tests, and publishes to them.
-//
-// # Dnstest
-//
-// It is a DNS server for tests: on a loopback port, over UDP and TCP, with
-// the records that a test gives it and no others.
 package servertest
 
 import (

@@ -1,4 +1,6 @@
-package servertest
+// Package dnstest is a DNS server for tests: on a loopback port, over UDP and TCP, with
+// the records that a test gives it and no others.
+package dnstest
 
 import (
 	"context"
