@@ -43,7 +43,7 @@ type Scanner struct {
 	Version string
 }
 
-// Key addresses the record of a script.
+// CacheKey addresses the record of a script.
 type CacheKey [sha256.Size]byte
 
 func (r result) give() ([]plugin.Import, error) {
