@@ -21,10 +21,10 @@
 // A file has at most [MaxFile] bytes, and a file that is not regular is not opened. Text of a file is
 // returned as it is: the caller escapes it before printing.
 //
-// # Syntax
+// # Formats
 //
-// It reads JSON, JSON5, TOML, YAML and the front matter of Markdown into trees that know where
-// each value stands in its file, and writes strings and lists in these formats. With the places an editor
+// JSON, JSON5, TOML, YAML and the front matter of Markdown are read into trees that know where
+// each value stands in its file; strings and lists are written in these formats. With the places an editor
 // replaces one value and keeps every other byte: comments, order, indentation and line ends.
 //
 // A [Node] is the same for all formats. Keys that stand twice in an object are kept, and the order is that

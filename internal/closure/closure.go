@@ -6,11 +6,11 @@
 //
 // The stored form of a closure, and its limit in bytes, belong to package project.
 //
-// # Tool
+// # Tools of the user
 //
-// It finds the interpreters and package managers of the user (node, python, go, npm, uv,
-// pip), behind the shims of version managers too, and asks them for their own path and version. It
-// refuses to start one that lies in the checkout, or that takes its library from there. Programs
+// The interpreters and package managers of the user (node, python, go, npm, uv,
+// pip) are found, behind the shims of version managers too, and asked for their own path and version. One
+// that lies in the checkout, or takes its library from there, is not started. Programs
 // run through package foreign, in a directory of Hallmark's own and with a home of their own.
 package closure
 

@@ -33,9 +33,9 @@
 // cannot be synced
 // and step 4 is left to the file system's own journal.
 //
-// # Beneath
+// # Files beneath a directory
 //
-// It opens the files of a tree below a directory, and nothing outside of it: on Linux each name is
+// The files of a tree are opened below a directory, and nothing outside of it: on Linux each name is
 // resolved by the kernel from the open directory, elsewhere through [os.Root].
 package durable
 

@@ -16,9 +16,9 @@
 // When it ends, or is ended, so does everything that it started: package foreign says what
 // that means on each system.
 //
-// # Descend
+// # What is left running
 //
-// It starts programs that are not ours, and leaves nothing of them running.
+// Programs that are not ours are started so that nothing of them is left running.
 //
 // A [Family] is a program that was started here and all that descends from it. Its first
 // process has a session of its own, so it has no controlling terminal: /dev/tty cannot be

@@ -60,13 +60,13 @@
 // an announcement, after the client has listed it and before it calls it, is called: the model was
 // never shown the new one.
 //
-// # Listing
+// # Listings
 //
-// It lists what a server shows: all items of a kind, page by page, within bounds.
+// What a server shows is listed whole: all items of a kind, page by page, within bounds.
 //
-// # Prune
+// # What is left out
 //
-// It leaves out of a server's introduction and of its listings what no digest covers.
+// What no digest covers is left out of a server's introduction and of its listings.
 //
 // What a server says of itself, and around the items of a listing, is in no digest. So only what has
 // no room for text of the server is passed on: the members that the protocol names, with values that
@@ -77,7 +77,7 @@
 //
 // # Drift
 //
-// It knows what one server process has shown, judges each item of it against the approved
+// The guard knows what one server process has shown, judges each item of it against the approved
 // surface, and says why something must not be used.
 //
 // Nothing that drifted is forgotten: when it is more than can be remembered, everything of that kind
@@ -85,5 +85,5 @@
 //
 // # Capture
 //
-// It reads the whole surface of a server, as a client that calls nothing.
+// The whole surface of a server is read as by a client that calls nothing.
 package guard

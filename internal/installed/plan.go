@@ -3,10 +3,10 @@
 // lock says, and the entries in clients' files that start the servers of facets. It plans; the
 // installation writes. What a user edited is kept unless forced.
 //
-// # Adapter
+// # Clients
 //
-// It says where each client reads the deliverables of facets in a project, and writes them
-// as that client reads them: one table of targets, a file for each client. It does no I/O.
+// One table of targets says where each client reads the deliverables of facets in a project; a file for
+// each client writes them as that client reads them, without I/O.
 //
 // # Front matter
 //

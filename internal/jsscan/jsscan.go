@@ -19,9 +19,9 @@
 // Code that is made while the program runs: eval of a text that is put together, wasm,
 // native addons. A host that must hold against that runs plugins in a sandbox.
 //
-// # Jscache
+// # What is remembered
 //
-// It remembers what scripts import, so that one which this machine has scanned is not
+// What scripts import is remembered, so that one which this machine has scanned is not
 // parsed again.
 //
 // # Layout

@@ -3,9 +3,9 @@
 // MCP clients, rewrites these to start "hallmark run", and undoes both. What is replaced in a
 // client's file is kept beside it in FILE.hallmark, so that it is restored byte by byte.
 //
-// # Configure
+// # hallmark.toml
 //
-// It edits a project's hallmark.toml: [MigrateConfig] rewrites deprecated keys, and
+// A project's hallmark.toml is edited: [MigrateConfig] rewrites deprecated keys, and
 // [VerifyServer] fills in the verify block of a server, which claims digests of its files.
 //
 // All other bytes of the file stay. A file has at most [project.MaxConfig] bytes.

@@ -1,9 +1,9 @@
 // Package publish publishes servers and archives, logs in, and changes a status. It starts no
 // server.
 //
-// # Pack
+// # Archives
 //
-// It makes the archive (.facet) of a facet's or a packed server's directory: it decides
+// [Pack] makes the archive (.facet) of a facet's or a packed server's directory: it decides
 // which files belong to the archive, refuses links and special files, and writes the file at once.
 // Package facet defines the format; [Options] set the limits.
 package publish

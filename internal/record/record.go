@@ -1,10 +1,10 @@
 // Package record fetches the record of a server from its registry, and verifies the proof that it
 // is in the registry's log.
 //
-// # Catalog
+// # What a registry has
 //
-// It looks at what a registry has before any of it is installed: it searches names, and
-// says what one version of a facet or server contains, and what the registry's log proves of that.
+// [Search] and [Look] show what a registry has before any of it is installed: names, and what one
+// version of a facet or server contains, with what the registry's log proves of that.
 // Nothing is stored or started. What a listing says is proven by nobody, and is said to be unproven.
 package record
 

@@ -5,7 +5,7 @@
 //
 // # Consent
 //
-// It holds what a person must agree to before a file of a checkout takes effect: that
+// A person must agree before a file of a checkout takes effect: that
 // a host gets requests, and that a host gets the value of a variable.
 //
 // It asks nobody by itself. A caller that can ask a person sets the functions of an [Agreement];

@@ -4,9 +4,9 @@
 // The state directory has a directory for each project: approvals.json, drift-NAME.json for each
 // server that drifted, a journal of the change in progress, and two lock files.
 //
-// # Lockentry
+// # Entries of the lock
 //
-// It compares an entry of hallmark.lock with what surrounds it: the declaration that it was pinned
+// An entry of hallmark.lock is compared with what surrounds it: the declaration that it was pinned
 // for, the files beside the lock, the approval that this machine keeps, and what the user waived. Whatever starts,
 // reviews or checks a server asks it for evidence; it judges nothing and starts nothing.
 package workspace

@@ -8,13 +8,13 @@
 // [Candidate], to find which request they seem to answer. It does no I/O but for the reader of [Lines],
 // and allocates nothing for what it passes.
 //
-// # Memory
+// # What is remembered
 //
-// It bounds what is remembered of a server.
+// What is remembered of a server is bounded.
 //
-// # Notes
+// # What the guard says
 //
-// It is what the guard says about a server: lines for the user, a log of calls, and the
+// What the guard says about a server are lines for the user, a log of calls, and the
 // text of errors. Text of a server in them is escaped, cut and quoted, so that it neither acts on a
 // terminal nor passes for Hallmark's own.
 package jsonrpc

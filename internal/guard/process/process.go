@@ -24,17 +24,17 @@
 // cannot be had from the server is answered with an error; a server that has forgotten the session ends
 // it, with exit code 1.
 //
-// # Pipe
+// # Bytes
 //
-// It reads and writes the byte streams between a client, the guard and a server, so that a
+// [Source] and what stands beside it read and write the byte streams between a client, the guard and a server, so that a
 // read or write that waits can be ended from another goroutine, and notices when a peer leaves.
 //
 // A [Source] that was stopped still delivers what was on its way. On Linux every file can be
 // stopped; elsewhere only those that belong to the guard.
 //
-// # Executable
+// # Images
 //
-// It opens a file once, hashes what it opened, and keeps that for execution.
+// An [Image] is a file that was opened once, hashed as it was opened, and kept for execution.
 //
 // On Linux a static ELF file up to 64 MiB is copied into a sealed memory file while it is hashed, so
 // that not even a writer of the same file can change what runs; any other file is executed through

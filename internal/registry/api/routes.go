@@ -41,12 +41,12 @@
 //
 // # Style
 //
-// It is the one style sheet of what a registry shows to people, and the policy that
+// There is one style sheet of what a registry shows to people, and one policy that
 // lets a browser use it and nothing else.
 //
 // # Login
 //
-// It exchanges what a user can show for a grant of the registry: a proof that a domain
+// A login exchanges what a user can show for a grant of the registry: a proof that a domain
 // vouches for, a token of GitHub, or an ID token of an OpenID Connect issuer. Package auth defines
 // their forms. An [Issuer] signs the token with which the user then publishes.
 //

@@ -1,9 +1,9 @@
 // Package archivesql stores the records of archives in an SQL database, with the statements
 // that SQLite and PostgreSQL have in common.
 //
-// # Tokensql
+// # Tokens
 //
-// It stores API tokens in an SQL database.
+// API tokens are stored in the same database.
 package archivesql
 
 import (

@@ -1,9 +1,9 @@
 // Package blobs keeps archives under their digests, and the head of a log: in a directory, or
 // in a bucket of S3.
 //
-// # Dump
+// # Copies
 //
-// It exports the records and archives of a registry as lines of JSON, and reads them.
+// The records and archives of a registry are exported as lines of JSON, and read from them.
 package blobs
 
 import (
