@@ -96,7 +96,7 @@ check:
 RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
 	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
-	internal/hashfile/place internal/hashfile/stdio internal/host internal/jsscan internal/kind \
+	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan internal/kind \
 	internal/monitor internal/obtain internal/operate internal/plugins internal/program internal/registry/api \
 	internal/registry/dbtest internal/registry/dnstest internal/registry/log internal/registry/logtest \
 	internal/registry/pages internal/registry/postgres internal/registry/registrytest \

@@ -18,29 +18,6 @@
 //
 // Code that is made while the program runs: eval of a text that is put together, wasm,
 // native addons. A host that must hold against that runs plugins in a sandbox.
-//
-// # What is remembered
-//
-// What scripts import is remembered, so that one which this machine has scanned is not
-// parsed again.
-//
-// # Layout
-//
-//	cache/imports/HASH    what one version of the scanner found in the scripts of one plugin; HASH is of both
-//	                      their names
-//	state/imports.key     32 random bytes, for this user alone
-//
-// # What is promised
-//
-// A record is found by the digest of the script's bytes, which the caller hashes at each use, as
-// everything in the store is. Other than there, nobody claims what a record says: a forged one would make a
-// script look as if it imported nothing. A file therefore bears a MAC under a key that lies in the
-// state directory and not in the cache, which people share, restore and copy. The MAC covers the version of
-// the scanner, the form of a record and the name of the plugin, too. A file that is missing, damaged, of another scanner or of
-// another machine holds nothing, and is replaced. Whoever reads the key may write records; it is a file of
-// the user's, as the program is.
-//
-// Nothing fails here: where the directories cannot be read or written, each script is scanned.
 package jsscan
 
 import (

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -77,8 +78,8 @@ func TestRememberedIsNotBelieved(t *testing.T) {
 	for path, content := range source.Bundle.Contents {
 		sums[path] = digest.FromBytes(content)
 	}
-	blind := jsscan.Open(other.Places.Cache, other.Places.State, jsscan.Scanner{Version: jsscan.Version(),
-		Key:  func(path string, sum digest.Digest) jsscan.CacheKey { return jsscan.Key(path, sum) },
+	blind := jscache.Open(other.Places.Cache, other.Places.State, jscache.Scanner{Version: jsscan.Version(),
+		Key:  func(path string, sum digest.Digest) jscache.Key { return jsscan.Key(path, sum) },
 		Scan: func(string, []byte) ([]plugin.Import, error) { return nil, nil }})
 	scan, done := blind.For("p", sums)
 	for path, content := range source.Bundle.Contents {

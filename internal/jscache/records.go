@@ -1,4 +1,4 @@
-package jsscan
+package jscache
 
 import (
 	"bytes"
@@ -28,14 +28,14 @@ var layout = func() string {
 
 // encode is the body of a file of at most limit bytes: of what was used and what was known besides, or if that is too long
 // of what was used; nil if that is, too.
-func encode(limit int, used, known map[CacheKey]result) []byte {
+func encode(limit int, used, known map[Key]result) []byte {
 	all := maps.Clone(used)
 	for k, r := range known {
 		if _, ok := used[k]; !ok {
 			all[k] = r
 		}
 	}
-	for _, records := range []map[CacheKey]result{all, used} {
+	for _, records := range []map[Key]result{all, used} {
 		var body bytes.Buffer
 		if err := gob.NewEncoder(&body).Encode(records); err == nil && body.Len() <= limit {
 			return body.Bytes()
@@ -45,7 +45,7 @@ func encode(limit int, used, known map[CacheKey]result) []byte {
 }
 
 // decode reads the body of a file whose MAC holds; nil if it is malformed all the same.
-func decode(body []byte) (records map[CacheKey]result) {
+func decode(body []byte) (records map[Key]result) {
 	if err := gob.NewDecoder(bytes.NewReader(body)).Decode(&records); err != nil {
 		return nil
 	}

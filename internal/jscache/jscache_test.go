@@ -1,4 +1,4 @@
-package jsscan
+package jscache
 
 import (
 	"crypto/sha256"
@@ -45,7 +45,7 @@ func (r *room) scan(_ string, content []byte) (found []plugin.Import, err error)
 }
 
 func (r *room) open() *Cache {
-	return Open(r.cache, r.state, Scanner{Scan: r.scan, Version: r.version, Key: func(path string, sum digest.Digest) CacheKey {
+	return Open(r.cache, r.state, Scanner{Scan: r.scan, Version: r.version, Key: func(path string, sum digest.Digest) Key {
 		return sha256.Sum256([]byte(filepath.Ext(path) + "\x00" + sum.String()))
 	}})
 }
@@ -92,18 +92,18 @@ func (r *room) records() (paths []string) {
 	return paths
 }
 
-var cachedScripts = []string{"fs net", "", "~ a", "!", "x\x00y \xff", strings.Repeat("long ", 100)}
+var scripts = []string{"fs net", "", "~ a", "!", "x\x00y \xff", strings.Repeat("long ", 100)}
 
 func TestRemembered(t *testing.T) {
 	r := newRoom(t)
-	all := int64(len(cachedScripts))
+	all := int64(len(scripts))
 	for _, step := range []struct {
 		name    string
 		scripts []string
 		parsed  int64
 	}{
-		{"a", cachedScripts, all}, {"a", cachedScripts, 0}, {"a", append([]string{"new"}, cachedScripts[1:]...), 1},
-		{"a", append([]string{"new"}, cachedScripts...), 0}, {"b", cachedScripts[:1], 1}, {"b", cachedScripts[:1], 0}, {"a", cachedScripts, 0},
+		{"a", scripts, all}, {"a", scripts, 0}, {"a", append([]string{"new"}, scripts[1:]...), 1},
+		{"a", append([]string{"new"}, scripts...), 0}, {"b", scripts[:1], 1}, {"b", scripts[:1], 0}, {"a", scripts, 0},
 	} {
 		if got := r.check(step.name, step.scripts...); got != step.parsed {
 			t.Errorf("%s: %d scripts were parsed, not %d", step.name, got, step.parsed)
@@ -112,22 +112,22 @@ func TestRemembered(t *testing.T) {
 	// The same bytes under another extension are another script.
 	scan, _ := forScripts(r.open(), "a")
 	before := r.scanned.Load()
-	if scan("a.mjs", []byte(cachedScripts[0])); r.scanned.Load() != before+1 {
+	if scan("a.mjs", []byte(scripts[0])); r.scanned.Load() != before+1 {
 		t.Error("a script was taken for one in another language")
 	}
 	// One without a digest is scanned each time.
 	unknown, done := r.open().For("a", nil)
 	for range 2 {
 		before := r.scanned.Load()
-		if unknown("a.js", []byte(cachedScripts[0])); r.scanned.Load() != before+1 {
+		if unknown("a.js", []byte(scripts[0])); r.scanned.Load() != before+1 {
 			t.Error("a script without a digest was not scanned")
 		}
 	}
 	done()
 	// What a caller does with a result is not seen by the next.
-	found, _ := scan("a.js", []byte(cachedScripts[0]))
+	found, _ := scan("a.js", []byte(scripts[0]))
 	found[0].Specifier = "other"
-	if again, _ := scan("a.js", []byte(cachedScripts[0])); again[0].Specifier != "fs" {
+	if again, _ := scan("a.js", []byte(scripts[0])); again[0].Specifier != "fs" {
 		t.Error("results are shared")
 	}
 }
@@ -142,14 +142,14 @@ func TestOnceInARun(t *testing.T) {
 		all.Go(func() {
 			scan, done := forScripts(c, fmt.Sprint("plugin", i))
 			defer done()
-			for _, code := range cachedScripts {
+			for _, code := range scripts {
 				scan("a.js", []byte(code))
 			}
 		})
 	}
 	all.Wait()
-	if n := r.scanned.Load(); n != int64(len(cachedScripts)) {
-		t.Errorf("%d scripts were parsed, not %d", n, len(cachedScripts))
+	if n := r.scanned.Load(); n != int64(len(scripts)) {
+		t.Errorf("%d scripts were parsed, not %d", n, len(scripts))
 	}
 	if len(r.records()) > 0 {
 		t.Error("something was kept without a version")
@@ -159,8 +159,8 @@ func TestOnceInARun(t *testing.T) {
 // A file that is not exactly what this machine's scanner of this version wrote for this plugin holds nothing.
 func TestForged(t *testing.T) {
 	r := newRoom(t)
-	all := int64(len(cachedScripts))
-	r.check("a", cachedScripts...)
+	all := int64(len(scripts))
+	r.check("a", scripts...)
 	file := r.records()[0]
 	whole, err := os.ReadFile(file)
 	if err != nil {
@@ -185,10 +185,10 @@ func TestForged(t *testing.T) {
 	}
 	refused("a byte more", append(slices.Clone(whole), 0))
 	refused("too large", append(slices.Clone(whole), make([]byte, maxFile)...))
-	if got := r.check("a", cachedScripts...); got != all {
+	if got := r.check("a", scripts...); got != all {
 		t.Errorf("of a damaged file %d scripts were parsed", got)
 	}
-	if got := r.check("a", cachedScripts...); got != 0 {
+	if got := r.check("a", scripts...); got != 0 {
 		t.Errorf("a damaged file was not replaced: %d", got)
 	}
 	whole, _ = os.ReadFile(file)
@@ -206,7 +206,7 @@ func TestForged(t *testing.T) {
 	// That of another version, or of another machine.
 	r.version = "2"
 	others := r.records()
-	r.check("a", cachedScripts...)
+	r.check("a", scripts...)
 	for _, f := range r.records() {
 		if !slices.Contains(others, f) {
 			os.WriteFile(f, whole, 0o600)
@@ -216,11 +216,11 @@ func TestForged(t *testing.T) {
 		t.Error("the file of another version is believed")
 	}
 	r.version = "1"
-	if got := r.check("a", cachedScripts...); got != 0 {
+	if got := r.check("a", scripts...); got != 0 {
 		t.Errorf("two versions do not get along: %d", got)
 	}
 	other := newRoom(t)
-	other.check("a", cachedScripts...)
+	other.check("a", scripts...)
 	forged, err := os.ReadFile(other.records()[0])
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestMembers(t *testing.T) {
 			member.SetInt(int64(i) - 1000)
 		}
 	}
-	want := map[CacheKey]result{{1}: {Imports: []plugin.Import{imp, {}}}}
+	want := map[Key]result{{1}: {Imports: []plugin.Import{imp, {}}}}
 	if got := decode(encode(maxFile, want, nil)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -258,7 +258,7 @@ func TestMembers(t *testing.T) {
 }
 
 // Without a key of this user alone nothing is believed, and a new one is made.
-func TestCacheKey(t *testing.T) {
+func TestKey(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"removed": os.Remove,
 		"emptied": func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -272,7 +272,7 @@ func TestCacheKey(t *testing.T) {
 		},
 	} {
 		r := newRoom(t)
-		r.check("a", cachedScripts...)
+		r.check("a", scripts...)
 		key := filepath.Join(r.state, keyName)
 		was, err := os.ReadFile(key)
 		if info, _ := os.Stat(key); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -281,10 +281,10 @@ func TestCacheKey(t *testing.T) {
 		if err := damage(key); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.check("a", cachedScripts...); got != int64(len(cachedScripts)) {
+		if got := r.check("a", scripts...); got != int64(len(scripts)) {
 			t.Errorf("%s: %d scripts were parsed", name, got)
 		}
-		if got := r.check("a", cachedScripts...); got != 0 {
+		if got := r.check("a", scripts...); got != 0 {
 			t.Errorf("%s: nothing is remembered any more: %d", name, got)
 		}
 		if now, _ := os.ReadFile(key); len(now) != keySize || slices.Equal(now, was) {
@@ -309,7 +309,7 @@ func TestNowhere(t *testing.T) {
 		r := newRoom(t)
 		r.cache, r.state = at[0], at[1]
 		for range 2 {
-			if got := r.check("a", cachedScripts...); got != int64(len(cachedScripts)) {
+			if got := r.check("a", scripts...); got != int64(len(scripts)) {
 				t.Errorf("%s: %d scripts were parsed", name, got)
 			}
 		}
@@ -321,13 +321,13 @@ func TestNowhere(t *testing.T) {
 	}
 	// A directory, and what is no file, in place of the records.
 	r := newRoom(t)
-	r.check("a", cachedScripts...)
+	r.check("a", scripts...)
 	path := r.records()[0]
 	os.Remove(path)
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.check("a", cachedScripts...); got != int64(len(cachedScripts)) {
+	if got := r.check("a", scripts...); got != int64(len(scripts)) {
 		t.Errorf("a directory gave %d", got)
 	}
 	if len(r.records()) != 0 {
@@ -346,10 +346,10 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := r.check("a", cachedScripts...); got != int64(len(cachedScripts)) {
+	if got := r.check("a", scripts...); got != int64(len(scripts)) {
 		t.Errorf("%d scripts were parsed", got)
 	}
-	if got := r.check("a", cachedScripts...); got != 0 || len(r.records()) != 1 {
+	if got := r.check("a", scripts...); got != 0 || len(r.records()) != 1 {
 		t.Errorf("%d scripts were parsed, %q", got, r.records())
 	}
 }
@@ -368,7 +368,7 @@ func TestBounds(t *testing.T) {
 	if got := r.check("long", long, "a"); got != 2 {
 		t.Errorf("%d scripts were parsed", got)
 	}
-	used, known := map[CacheKey]result{}, map[CacheKey]result{}
+	used, known := map[Key]result{}, map[Key]result{}
 	for i := range 64 {
 		k := sha256.Sum256([]byte{byte(i)})
 		used[k] = result{Failure: strings.Repeat("u", 100)}
@@ -395,7 +395,7 @@ func TestBounds(t *testing.T) {
 
 // Whatever the bytes, decoding ends, and what it gives encodes to what gives the same.
 func FuzzDecode(f *testing.F) {
-	f.Add(encode(maxFile, map[CacheKey]result{{1}: {Imports: []plugin.Import{{Line: 3, Kind: plugin.Export, Specifier: "a"}}},
+	f.Add(encode(maxFile, map[Key]result{{1}: {Imports: []plugin.Import{{Line: 3, Kind: plugin.Export, Specifier: "a"}}},
 		{2}: {Failure: "f"}}, nil))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if found := decode(body); found != nil {

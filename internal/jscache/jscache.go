@@ -1,4 +1,24 @@
-package jsscan
+// Package jscache remembers what scripts import, so that one which this machine has scanned is not
+// parsed again.
+//
+// # Layout
+//
+//	cache/imports/HASH    what one version of the scanner found in the scripts of one plugin; HASH is of both
+//	                      their names
+//	state/imports.key     32 random bytes, for this user alone
+//
+// # What is promised
+//
+// A record is found by the digest of the script's bytes, which the caller hashes at each use, as
+// everything in the store is. Other than there, nobody claims what a record says: a forged one would make a
+// script look as if it imported nothing. A file therefore bears a MAC under a key that lies in the
+// state directory and not in the cache, which people share, restore and copy. The MAC covers the version of
+// the scanner, the form of a record and the name of the plugin, too. A file that is missing, damaged, of another scanner or of
+// another machine holds nothing, and is replaced. Whoever reads the key may write records; it is a file of
+// the user's, as the program is.
+//
+// Nothing fails here: where the directories cannot be read or written, each script is scanned.
+package jscache
 
 import (
 	"crypto/hmac"
@@ -36,15 +56,15 @@ type Scanner struct {
 
 	// Key is a digest of all that a result depends on but the scanner itself: the script's bytes, of
 	// which sum is the digest, and what its name says of it.
-	Key func(path string, sum digest.Digest) CacheKey
+	Key func(path string, sum digest.Digest) Key
 
 	// Version changes whenever the scanner may find something else. If it is empty nothing is
 	// kept on disk.
 	Version string
 }
 
-// CacheKey addresses the record of a script.
-type CacheKey [sha256.Size]byte
+// Key addresses the record of a script.
+type Key [sha256.Size]byte
 
 func (r result) give() ([]plugin.Import, error) {
 	if r.Failure != "" {
@@ -61,12 +81,12 @@ type Cache struct {
 	keyFile    string
 	mu         sync.Mutex
 	key        []byte // of MACs; nil if there is none yet
-	inProgress map[CacheKey]func() result
+	inProgress map[Key]func() result
 }
 
 // Open returns a cache with files below the directories cache and state. It makes none of them.
 func Open(cache, state string, scanner Scanner) *Cache {
-	c := &Cache{scanner: scanner, inProgress: map[CacheKey]func() result{}}
+	c := &Cache{scanner: scanner, inProgress: map[Key]func() result{}}
 	if scanner.Version != "" && filepath.IsAbs(cache) && filepath.IsAbs(state) {
 		c.dir, c.keyFile = filepath.Join(cache, dirName), filepath.Join(state, keyName)
 	}
@@ -81,7 +101,7 @@ func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Sca
 	known := c.read(name)
 	var (
 		mu    sync.Mutex
-		used  = make(map[CacheKey]result, len(sums))
+		used  = make(map[Key]result, len(sums))
 		fresh bool
 	)
 	scan = func(path string, content []byte) ([]plugin.Import, error) {
@@ -108,7 +128,7 @@ func (c *Cache) For(name string, sums map[string]digest.Digest) (scan plugin.Sca
 }
 
 // scanOnce scans a script, unless this process has done so before.
-func (c *Cache) scanOnce(k CacheKey, path string, content []byte) result {
+func (c *Cache) scanOnce(k Key, path string, content []byte) result {
 	c.mu.Lock()
 	get, ok := c.inProgress[k]
 	if !ok {
@@ -126,7 +146,7 @@ func (c *Cache) scanOnce(k CacheKey, path string, content []byte) result {
 }
 
 // read returns what is known of the scripts of the plugin called name.
-func (c *Cache) read(name string) map[CacheKey]result {
+func (c *Cache) read(name string) map[Key]result {
 	key := c.keyOf(false)
 	if key == nil {
 		return nil
@@ -143,7 +163,7 @@ func (c *Cache) read(name string) map[CacheKey]result {
 }
 
 // write keeps what was used, and what was known besides if there is room.
-func (c *Cache) write(name string, used, known map[CacheKey]result) {
+func (c *Cache) write(name string, used, known map[Key]result) {
 	key := c.keyOf(true)
 	body := encode(maxFile-len(magic)-sha256.Size, used, known)
 	if key == nil || body == nil {
