@@ -21,7 +21,7 @@ import (
 // [fetch.Client.WithFiles]; the command of d's server is not looked at. bin is the executable to start, "" for the one that is meant.
 func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin string) (Resolved, error) {
 	var k ecosystem
-	words := map[bool][]string{}
+	var words map[bool][]string // by whether bin is named
 	switch ref.Kind() {
 	case artifact.NPM:
 		k = npm
