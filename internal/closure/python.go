@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,19 +32,19 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	return resolvePython(ctx, h, name, requirements, before, rt, "")
 }
 
-// ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, which no index need have.
+// ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, alone in its directory, which no index need
+// have.
 func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string, rt *project.Runtime) (*project.Closure, error) {
-	dir, remove, err := WorkDir(h, "wheel-")
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	own := filepath.Join(dir, ref.Filename())
-	sum, err := copyFile(file, own)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, file, "", err)
 	}
-	c, err := resolvePython(ctx, h, ref.Name(), []string{ref.Name() + "==" + ref.Version()}, time.Time{}, rt, own)
+	defer f.Close()
+	sum, _, err := digest.FromReader(f)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	c, err := resolvePython(ctx, h, ref.Name(), []string{ref.Name() + "==" + ref.Version()}, time.Time{}, rt, file)
 	if err != nil {
 		return nil, err
 	}
@@ -61,21 +60,6 @@ func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file
 		c.Packages[i].Wheels, c.Packages[i].Integrity = map[artifact.Ref]digest.Digest{own: sum}, []digest.Digest{sum}
 	}
 	return c, nil
-}
-
-// copyFile copies a file, and returns the sha256 of what it copied.
-func copyFile(from, to string) (digest.Digest, error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	sum, _, err := digest.FromReader(io.TeeReader(in, out))
-	return sum, errors.Join(err, out.Close())
 }
 
 // resolvePython is [ResolvePython] where own, if it is not "", is the file of the package itself, alone in its directory.

@@ -27,6 +27,7 @@ type NPMVersion struct {
 	Tarball    string            // dist.tarball
 	Integrity  string            // dist.integrity, subresource integrity
 	Shasum     string            // dist.shasum, sha1 in hex
+	Private    bool              // of a package.json: npm does not publish it
 	Deprecated string            // the message, "" if it is not deprecated
 	Raw        []byte            // the document as served
 	From       string            // its URL
@@ -91,7 +92,7 @@ func readNPMManifest(data []byte) (*NPMVersion, map[string]json.RawMessage) {
 		return nil, nil
 	}
 	v := &NPMVersion{Name: decodeText(doc["name"]), Version: decodeText(doc["version"]), MCPName: decodeText(doc["mcpName"])}
-	v.Bin = npmBin(v.Name, doc["bin"])
+	v.Bin, v.Private = npmBin(v.Name, doc["bin"]), string(doc["private"]) == "true"
 	return v, doc
 }
 

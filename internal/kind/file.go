@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // ResolveFile resolves the package ref, which lies in a file on this machine and which no registry need have: it and what it
@@ -21,7 +22,7 @@ import (
 // [fetch.Client.WithFiles]; the command of d's server is not looked at. bin is the executable to start, "" for the one that is meant.
 func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin string) (Resolved, error) {
 	var k ecosystem
-	var words map[bool][]string // by whether bin is named
+	var words []string
 	switch ref.Kind() {
 	case artifact.NPM:
 		k = npm
@@ -39,19 +40,31 @@ func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin
 			return entry, v.MCPName, true, err
 		}
 		named := ref.Name() + "@" + ref.Version()
-		d.Server.Command, words = "npx", map[bool][]string{true: {"-y", "-p", named, bin}, false: {"-y", named}}
+		if d.Server.Command, words = "npx", []string{"-y", named}; bin != "" {
+			words = []string{"-y", "-p", named, bin}
+		}
 	case artifact.PyPI:
 		k = pypi
 		k.resolve = func(ctx context.Context, h *host.Host, _ request, rt *project.Runtime) (*project.Closure, error) {
 			return closure.ResolvePythonFile(ctx, h, ref, file, rt)
 		}
 		named := ref.Name() + "==" + ref.Version()
-		d.Server.Command, words = "uvx", map[bool][]string{true: {"--from", named, bin}, false: {named}}
+		if d.Server.Command, words = "uvx", []string{named}; bin != "" {
+			words = []string{"--from", named, bin}
+		}
 	default:
 		return Resolved{}, evidence.Errorf(evidence.Validation, file, "'hallmark surface capture -- COMMAND' starts what you built yourself",
 			errors.New("is neither a tarball of npm nor a wheel"))
 	}
-	d.Server.Arguments = append(words[bin != ""], d.Server.Arguments...)
+	d.Server.Arguments = append(words, d.Server.Arguments...)
+	find := k.findStart
+	k.findStart = func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
+		entry, mcpName, ok, err = find(of, t)
+		if failed := new(evidence.Error); entry == "" && errors.As(err, &failed) {
+			failed.Hint = "name the executable to start: --bin NAME" // and not the launcher's option for it
+		}
+		return entry, mcpName, ok, err
+	}
 	k.releases, k.recorded = nil, false
 	return k.Resolve(ctx, d)
 }
@@ -69,9 +82,9 @@ func checkScript(h *host.Host, tarball, script string) error {
 	first, _, _ := strings.Cut(string(text[:min(len(text), 200)]), "\n")
 	switch {
 	case !strings.HasPrefix(first, "#!"):
-		h.Logger.Warn(script + " does not begin with #!/usr/bin/env node: npx starts it by a shell on some systems")
+		h.Logger.Warn(surface.Escape(script) + " does not begin with #!/usr/bin/env node: npx starts it by a shell on some systems")
 	case !strings.Contains(first, "node"):
-		h.Logger.Warn(script + " asks for another program than node, with which it is started here: " + wire.Quoted(first))
+		h.Logger.Warn(surface.Escape(script) + " asks for another program than node, with which it is started here: " + wire.Quoted(first))
 	}
 	return nil
 }

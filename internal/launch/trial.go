@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -25,7 +24,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // TrialOptions say how a package is tried.
@@ -46,6 +44,7 @@ type Trial struct {
 	Hashes   []serverjson.FileHash
 	Document string // the path of the server.json, once it was read
 	Written  bool   // it was not there, and is a draft
+	Removed  bool   // the draft was, as the trial failed
 	Server   string // its name; "" if a draft has none
 	Issues   serverjson.Issues
 	Owner    policy.Verdict // whether the package says that it is for the server
@@ -80,9 +79,13 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 		x.beside = path
 	}
 	defer func() {
-		if err != nil && t.Written { // a draft of what does not work would be in the way of the next
+		if err == nil {
+			return
+		}
+		next()
+		if t.Written { // a draft of what does not work would be in the way of the next
 			os.Remove(filepath.Join(x.beside, documentFile))
-			t.Written = false
+			t.Written, t.Removed, t.Document = false, true, ""
 		}
 	}()
 	if err := x.pack(ctx); err != nil {
@@ -129,30 +132,21 @@ func (x *trying) pack(ctx context.Context) (err error) {
 		x.File = filepath.Base(x.file)
 		return err
 	}
-	if _, err := document.LocalFiles(nil, "", []string{x.path}, ""); err != nil {
-		return notTried(err)
+	x.File = x.path
+	files, err := document.LocalFiles(nil, "", []string{x.path}, "")
+	for ref := range files { // one
+		name := "package.tgz"
+		if file := ref.Filename(); file != "" {
+			name = file // by which it is known what it is for
+		}
+		d, err := x.host.Fetch.WithFiles(files).Fetch(ctx, ref)
+		if err != nil {
+			return err
+		}
+		x.file = filepath.Join(x.work, name)
+		return d.MoveTo(x.file)
 	}
-	name := "package.tgz"
-	if strings.EqualFold(filepath.Ext(x.path), ".whl") {
-		name = filepath.Base(x.path) // by which it is known what it is for
-	}
-	x.File, x.file = x.path, filepath.Join(x.work, name)
-	return copyTo(x.file, x.path)
-}
-
-// copyTo copies a file.
-func copyTo(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return document.OpenError(from, err)
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return notTried(err)
 }
 
 // whatIsTried is what leads on from a file that is not.
@@ -209,14 +203,9 @@ func (x *trying) hash(ctx context.Context) (map[artifact.Ref]string, error) {
 	}
 	switch {
 	case x.Ref.Kind() == artifact.NPM:
-		data, err := packagefile.ReadNPMManifest(x.file, maxManifest)
-		if err != nil {
+		if v, err := fetch.ReadNPMTarball(x.file); err != nil {
 			return nil, evidence.Errorf(evidence.Validation, x.path, whatIsTried, err)
-		}
-		var manifest struct {
-			Private bool `json:"private"`
-		}
-		if surface.DecodeKnown(data, &manifest) == nil && manifest.Private {
+		} else if v.Private {
 			return nil, evidence.Errorf(evidence.Validation, x.path, "take \"private\" out of package.json, or name the package that is published",
 				errors.New("says \"private\": true, so that npm does not publish it"))
 		}
@@ -227,9 +216,6 @@ func (x *trying) hash(ctx context.Context) (map[artifact.Ref]string, error) {
 	x.Hashes, err = document.HashLocal(ctx, x.host, files)
 	return files, err
 }
-
-// maxManifest bounds a package.json that is read, in bytes.
-const maxManifest = 4 << 20
 
 // readDocument reads the server.json and checks it; h fetches with the package's file. Of a file it writes a draft of one first, if
 // there is none.
@@ -257,7 +243,8 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 	x.Document = name
 	n := len(x.Issues.Errors())
 	if n > 0 && !x.Written {
-		return evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("is not valid: %s", evidence.Count(n, "error")))
+		return evidence.Errorf(evidence.Validation, name, "mend it; '"+host.QuoteArguments([]string{"hallmark", "validate", name})+
+			"' looks at it alone", fmt.Errorf("is not valid: %s", evidence.Count(n, "error")))
 	}
 	if doc == nil {
 		return nil
@@ -293,9 +280,6 @@ func (x *trying) start(ctx context.Context, h *host.Host, o TrialOptions, next f
 		Judge: judge}, t.Ref, x.file, o.Bin)
 	if found.Program != nil {
 		defer found.Program.Close()
-	}
-	if failed := new(evidence.Error); errors.As(err, &failed) && strings.Contains(failed.Hint, "name the executable") {
-		failed.Hint = "name the one to start: --bin NAME"
 	}
 	if err != nil {
 		return err

@@ -26,8 +26,8 @@ func tryCommand(a *app.App) *cobra.Command {
 		Example: ".\ndist/notes-1.4.0-py3-none-any.whl\nacme-notes-1.4.0.tgz --variable API_KEY -- --read-only",
 		Long: `Do with a package what its users will do, before it is published: pack a directory with a
 package.json or pyproject.toml as npm and Python's build do, hash the file, check the
-server.json of the directory, of this one for a file (or begin one), install the file with all that it depends on as 'hallmark
-pin' would, start it and print what it shows a model. Nothing is published. A directory's own
+server.json there (for a file: in this directory), or begin one, install the file with all that it
+depends on as 'hallmark pin' would, start it and print what it shows a model. Nothing is published. A directory's own
 build scripts run, and so does the server; the install scripts of packages do not.`,
 		Args: func(c *cobra.Command, words []string) error {
 			if dash := c.ArgsLenAtDash(); dash > 0 {
@@ -56,14 +56,15 @@ build scripts run, and so does the server; the install scripts of packages do no
 			if asJSON {
 				return writeTrial(a, t, err)
 			}
-			o.Next(t)
-			if t.Document != "" {
-				author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
-			}
+			author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
 			a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
+			if t.Removed {
+				fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
+			}
 			if err != nil {
 				return err
 			}
+			o.Next(t)
 			showVarying(a.Stderr, t.Shown.Varying)
 			fmt.Fprintln(a.Stdout)
 			if err := showItems(a.Stdout, t.Shown.Surface); err != nil {
