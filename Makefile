@@ -96,10 +96,10 @@ check:
 RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
 	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
-	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan internal/kind \
-	internal/monitor internal/obtain internal/operate internal/plugins internal/program internal/registry/api \
-	internal/registry/dbtest internal/registry/dnstest internal/registry/log internal/registry/logtest \
-	internal/registry/pages internal/registry/postgres internal/registry/registrytest \
+	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan \
+	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \
+	internal/registry/api internal/registry/dbtest internal/registry/dnstest internal/registry/log \
+	internal/registry/logtest internal/registry/pages internal/registry/postgres internal/registry/registrytest \
 	internal/registry/servertest internal/store internal/trail internal/witness internal/workspace plugin \
 	project tree
 

@@ -41,7 +41,7 @@ var plainDecoders = map[string]struct {
 	"exact.go in surface":                    {1, "tokens"},
 	"facetworld.go in internal/hosttest":     {2, "maps, in tests"},
 	"findings.go in internal/registry":       {2, "the registry's own database"},
-	"github.go in internal/registry/github":  {1, "an answer of one host over TLS, which nobody else reads"},
+	"github.go in internal/registry":         {1, "an answer of one host over TLS, which nobody else reads"},
 	"github.go in internal/registry/api":     {2, "answers of one host over TLS, which nobody else reads"},
 	"go.go in internal/closure":              {1, "what the go command prints"},
 	"golang.go in internal/closure":          {2, "what the go command prints"},

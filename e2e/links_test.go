@@ -92,7 +92,7 @@ var heavy = []struct {
 	{"internal/document", []string{full, authors, operators}},
 	{"internal/fetch", []string{full, authors, operators}},
 	{"internal/registry", []string{full, authors, operators}},
-	{"internal/registry/github", []string{full, authors, operators}},
+	{"internal/registry", []string{full, authors, operators}},
 	{"internal/store", []string{full, authors, operators}},
 	{"internal/trail", []string{full, authors, operators}},
 	{"github.com/docker/cli", []string{full, authors, operators}},

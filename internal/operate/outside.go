@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/internal/registry/github"
 )
 
 // newOutside returns the clients that verify logins at other hosts. They obey the same rules
@@ -37,7 +37,7 @@ func newOutside(o ServeOptions) api.Outside {
 		HTTP:               client,
 		LookupTXT:          net.DefaultResolver.LookupTXT,
 		ProofPort:          o.Login.ProofPort,
-		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, github.PublicURL()), "/"),
+		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, registry.PublicURL()), "/"),
 		GitHubOIDC:         o.Login.GitHubIssuer,
 		GitHubOIDCAudience: o.Login.GitHubAudience,
 		OIDC:               o.Login.OIDC,

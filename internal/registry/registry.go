@@ -15,6 +15,13 @@
 //	server                           both, as one handler
 //
 // Package registrytest has the conformance suites of databases and heads.
+//
+// # Github
+//
+// It asks GitHub's API about users and repositories, for logins of a registry and
+// for authors who begin a server.json.
+//
+// An answer has at most 2 MiB and comes from the host that was asked: redirects are not followed.
 package registry
 
 // Validation is what a registry does about the claims of a document.

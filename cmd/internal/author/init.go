@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/document"
-	"github.com/hallmark-mcp/hallmark/internal/registry/github"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -29,7 +29,7 @@ package has to name the server: the line that it lacks is printed. A repository 
 for its number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := github.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: github.PublicURL()}
+			api := registry.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: registry.PublicURL()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {

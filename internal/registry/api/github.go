@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/internal/registry/github"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, githubTime)
 	defer cancel()
-	api := github.API{HTTP: o.HTTP, URL: o.GitHubAPI}
+	api := registry.API{HTTP: o.HTTP, URL: o.GitHubAPI}
 	answer, err := api.Get(ctx, "/user", token)
 	if err != nil {
 		return auth.Grant{}, err
@@ -35,7 +35,7 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, er
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &user) != nil {
 		return auth.Grant{}, fmt.Errorf("GitHub: answered %d about the user", answer.Status)
 	}
-	if !github.IsName(user.Login) {
+	if !registry.IsName(user.Login) {
 		return auth.Grant{}, refuse("GitHub calls the user by a name that no server can have")
 	}
 	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + user.Login + "/*"}}
@@ -52,7 +52,7 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, er
 // listOwned lists the organisations that the bearer of token owns. A token that may not read
 // them gives none. Every other failure is an error: otherwise an owner would be told that the
 // name belongs to somebody else.
-func listOwned(ctx context.Context, api github.API, token string) ([]string, error) {
+func listOwned(ctx context.Context, api registry.API, token string) ([]string, error) {
 	var owned []string
 	for page := 1; page <= githubPages; page++ {
 		list := fmt.Sprintf("/user/memberships/orgs?state=active&per_page=%d&page=%d", githubPage, page)
@@ -77,7 +77,7 @@ func listOwned(ctx context.Context, api github.API, token string) ([]string, err
 			return nil, fmt.Errorf("GitHub: answered %d about organisations", answer.Status)
 		}
 		for _, m := range members {
-			if m.State == "active" && m.Role == "admin" && github.IsName(m.Organization.Login) {
+			if m.State == "active" && m.Role == "admin" && registry.IsName(m.Organization.Login) {
 				owned = append(owned, m.Organization.Login)
 			}
 		}
@@ -103,7 +103,7 @@ func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token str
 	if err != nil {
 		return auth.Grant{}, err
 	}
-	if !github.IsName(claims.Owner) {
+	if !registry.IsName(claims.Owner) {
 		return auth.Grant{}, refuse("the token names no owner of a repository")
 	}
 	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + claims.Owner + "/*"}}

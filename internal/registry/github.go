@@ -1,8 +1,4 @@
-// Package github asks GitHub's API about users and repositories, for logins of a registry and
-// for authors who begin a server.json.
-//
-// An answer has at most 2 MiB and comes from the host that was asked: redirects are not followed.
-package github
+package registry
 
 import (
 	"context"
