@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/world"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // officialVersion is the official client that is known to work. The module is the one
@@ -67,11 +67,11 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 		edHex   = "0707070707070707070707070707070707070707070707070707070707070707"
 		p384Hex = "0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f202122232425262728292a2b2c2d2e2f30"
 	)
-	ed, err := auth.ParseProofKey(auth.Ed25519, edHex)
+	ed, err := registry.ParseProofKey(registry.Ed25519, edHex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p384, err := auth.ParseProofKey(auth.ECDSAP384, p384Hex)
+	p384, err := registry.ParseProofKey(registry.ECDSAP384, p384Hex)
 	if err != nil {
 		t.Fatal(err)
 	}

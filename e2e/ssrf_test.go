@@ -15,7 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // inside are addresses that nobody outside may have the registry connect to, each under
@@ -60,7 +60,7 @@ func TestNoInsideAddress(t *testing.T) {
 		fmt.Fprintf(out, `{"name":%q,"version":"1.0.0","mcpName":"com.example/notes","dist":{"tarball":%q}}`,
 			way+"-"+host, tarball)
 	})
-	key, err := auth.ParseProofKey(auth.Ed25519, strings.Repeat("07", 32))
+	key, err := registry.ParseProofKey(registry.Ed25519, strings.Repeat("07", 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNoInsideAddress(t *testing.T) {
 	for name := range inside {
 		args = append(args, "--bundle-host", name)
 	}
-	registry := world.StartRegistry(t, args...)
+	served := world.StartRegistry(t, args...)
 
 	send := func(path string, body any) (int, string) {
 		t.Helper()
@@ -93,7 +93,7 @@ func TestNoInsideAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := http.Post(registry.URL+path, "application/json", bytes.NewReader(text))
+		res, err := http.Post(served.URL+path, "application/json", bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestNoInsideAddress(t *testing.T) {
 		}
 		return res.StatusCode, string(answer)
 	}
-	prove := func(domain string) auth.Proof {
+	prove := func(domain string) registry.Proof {
 		t.Helper()
 		p, err := key.Prove(domain, time.Now())
 		if err != nil {
@@ -140,7 +140,7 @@ func TestNoInsideAddress(t *testing.T) {
 			}
 			refused := "connection to " + name + " refused: that is not a public address"
 			hang.Until(t, "the log says that the proof was not tried", func() bool {
-				return strings.Contains(registry.Log(), refused)
+				return strings.Contains(served.Log(), refused)
 			})
 			bundle := "https://" + name + ":" + w.Port + "/mcp-notes.mcpb"
 			status, answer = publish(
@@ -177,7 +177,7 @@ func TestNoInsideAddress(t *testing.T) {
 	if asked := w.Asked("loop.example.com"); len(asked) != 0 {
 		t.Errorf("it was asked for %v", asked)
 	}
-	if n := strings.Count(registry.Log(), "is not a public address"); n < len(inside) {
+	if n := strings.Count(served.Log(), "is not a public address"); n < len(inside) {
 		t.Errorf("the operator is told %d times", n)
 	}
 }

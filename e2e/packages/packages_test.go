@@ -30,7 +30,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // TestPackages needs the network. It takes real packages the whole way: the author's
@@ -362,7 +361,7 @@ func serveWith(t *testing.T, o operate.ServeOptions) string {
 	listening, done := make(chan net.Addr, 1), make(chan error, 1)
 	o.Addr, o.Data, o.Fetch.Dir = "127.0.0.1:0", t.TempDir(), t.TempDir()
 	o.AllowAnonymous, o.Validation, o.Version = true, registry.Enforce, "test"
-	o.Login = operate.LoginMethods{Offered: []auth.Method{auth.None}}
+	o.Login = operate.LoginMethods{Offered: []registry.LoginMethod{registry.MethodNone}}
 	o.Logger, o.Listening = slog.New(slog.DiscardHandler), func(a net.Addr) { listening <- a }
 	go func() { done <- operate.Serve(ctx, o) }()
 	t.Cleanup(func() {

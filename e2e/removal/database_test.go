@@ -28,7 +28,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -70,7 +69,7 @@ func newKeeper(t *testing.T) *keeper {
 	_, _, archived := db.SetArchiveStatus(t.Context(), ledger.Facet, "kit", "0.9.0",
 		registry.Change{Status: registry.Deleted, Message: "not ours", At: at})
 	token, _, hash, made := registry.NewToken("ci",
-		[]auth.Permission{{Action: "publish", Resource: "io.github.acme/*"}}, at, at.Add(time.Hour))
+		[]registry.Permission{{Action: "publish", Resource: "io.github.acme/*"}}, at, at.Add(time.Hour))
 	if err := errors.Join(status, archived, made,
 		db.AddFinding(t.Context(),
 			registry.Finding{Name: named, Version: "1.0.0", At: at, Build: "v9", Evidence: []byte(fails)}),

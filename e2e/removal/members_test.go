@@ -197,7 +197,7 @@ var unreadTypes = []unread{
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +
 		"internal/installed.bodyOf() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
-		"internal/registry/auth.* internal/registry/api.claims internal/registry/api.LoginGitHubActions()",
+		"internal/registry.* internal/registry/api.claims internal/registry/api.LoginGitHubActions()",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"internal/check.lockedTrees() project.decodeLock() project.entryParts() internal/store.parseSidecar()",
 		"one member of a file that another type here reads as a whole"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -78,7 +78,7 @@ func TokenFor(h *Host, s *Session, base string) (string, error) {
 	}
 	if s.Expires != 0 && !h.Now().Before(time.Unix(s.Expires, 0)) {
 		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+
-			formatMinutes(auth.Lifetime),
+			formatMinutes(registry.Lifetime),
 			fmt.Errorf("the token for %s has expired", s.Registry))
 	}
 	return s.Token, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // newOutside returns the clients that verify logins at other hosts. They obey the same rules
@@ -49,11 +48,11 @@ func openIssuer(ctx context.Context, o ServeOptions) (*api.Issuer, error) {
 	var seed []byte
 	var err error
 	if o.TokenKeyFile != "" {
-		seed, err = auth.ReadKey(o.TokenKeyFile)
+		seed, err = registry.ReadKey(o.TokenKeyFile)
 	} else {
 		var created bool
 		path := filepath.Join(o.Data, "token.key")
-		if seed, created, err = auth.OpenKey(ctx, path); created && err == nil {
+		if seed, created, err = registry.OpenKey(ctx, path); created && err == nil {
 			o.Logger.Info("token key created", "file", path)
 		}
 	}

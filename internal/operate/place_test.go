@@ -10,7 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // Everything that an operator does beside a registry is done on PostgreSQL too.
@@ -60,7 +60,7 @@ func TestPlacePostgres(t *testing.T) {
 	}
 	defer tokens.Close()
 	token, _, err := tokens.Create(t.Context(), "n",
-		[]auth.Permission{{Action: auth.Publish, Resource: "io.github.o/*"}}, 0)
+		[]registry.Permission{{Action: registry.ActionPublish, Resource: "io.github.o/*"}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
@@ -67,7 +66,7 @@ type ServeOptions struct {
 
 // LoginMethods say which logins a registry offers, and whom it asks to verify them.
 type LoginMethods struct {
-	Offered        []auth.Method
+	Offered        []registry.LoginMethod
 	GitHubAPI      string // base URL; "" is the public one's
 	GitHubClient   string // id of an OAuth application, for people who log in with GitHub
 	GitHubAudience string // of the tokens of workflows; "" refuses them

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // TokenStore gives access to the API tokens of a registry, whether or not it is serving.
@@ -33,7 +32,7 @@ func (s *TokenStore) Close() error { return s.close() }
 
 // Create makes a token for permissions and returns its text, which is not kept. It
 // expires after a time, or never if that is zero.
-func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth.Permission,
+func (s *TokenStore) Create(ctx context.Context, note string, permissions []registry.Permission,
 	lifetime time.Duration) (registry.Token, string, error) {
 	now := s.now()
 	var expires time.Time

@@ -19,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -29,8 +28,8 @@ type LoginOptions struct {
 	Registry *client.Client
 	Method   string // github, github-oidc, dns, http or none
 
-	Domain string         // for dns and http
-	Key    *auth.ProofKey // for dns and http
+	Domain string             // for dns and http
+	Key    *registry.ProofKey // for dns and http
 
 	GitHubToken string // for github; "" asks a person to authorize this program
 	GitHub      string // base URL of GitHub; "" is the public one
@@ -41,18 +40,18 @@ type LoginOptions struct {
 // Login gets a token from a registry and stores it for later commands.
 func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, error) {
 	where := "login " + o.Method
-	var method auth.Method
+	var method registry.LoginMethod
 	var proof any
 	switch o.Method {
 	case "none":
-		method = auth.None
+		method = registry.MethodNone
 	case "dns", "http":
 		if o.Domain == "" || o.Key == nil {
 			return nil, evidence.Errorf(evidence.Validation, where, "", errors.New("needs a domain and a private key"))
 		}
-		method = auth.Method(o.Method)
+		method = registry.LoginMethod(o.Method)
 		place := "a TXT record of " + o.Domain
-		if method == auth.HTTP {
+		if method == registry.MethodHTTP {
 			place = "https://" + o.Domain + "/.well-known/mcp-registry-auth"
 		}
 		o.Tell(fmt.Sprintf("%s must hold:\n  %s", surface.Escape(place), o.Key.Record()))
@@ -62,7 +61,7 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		}
 		proof = p
 	case "github":
-		method = auth.GitHubAT
+		method = registry.MethodGitHubAT
 		token := o.GitHubToken
 		if token == "" {
 			var err error
@@ -72,7 +71,7 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		}
 		proof = map[string]string{"github_token": token}
 	case "github-oidc":
-		method = auth.GitHubOIDC
+		method = registry.MethodGitHubOIDC
 		token, err := workflowToken(ctx, h, o.Registry.Base)
 		if err != nil {
 			return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)

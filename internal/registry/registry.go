@@ -22,6 +22,54 @@
 // for authors who begin a server.json.
 //
 // An answer has at most 2 MiB and comes from the host that was asked: redirects are not followed.
+//
+// # Auth
+//
+// It defines who may publish under which names: permissions and the grants that
+// hold them, the forms of tokens and proofs, and the key with which an author signs a proof.
+// It asks nobody; package api exchanges proofs for grants.
+//
+// # Tokens
+//
+// A login gives a JWT that is signed with Ed25519 (header alg EdDSA), is valid for five
+// minutes, and has the claims of the official registry:
+//
+//	{
+//	  "iss": "mcp-registry", "iat": …, "nbf": …, "exp": …,
+//	  "auth_method": "dns",
+//	  "auth_method_sub": "example.com",
+//	  "permissions": [{"action": "publish", "resource": "com.example/*"}]
+//	}
+//
+// Every replica that has the same key takes it; nothing is stored. An API token lives
+// longer and is an entry of the registry's tokens: "hlmk_" and 43 characters of base64url, which are
+// 32 random bytes. Only the SHA-256 of its text is kept.
+//
+// A resource is a name, or the beginning of names when it ends in "*"; "*" alone is
+// every name. Letters count as they are written.
+//
+// # Proofs
+//
+//	dns   a TXT record of the domain itself   com.example/* and com.example.*
+//	http  https://DOMAIN/.well-known/mcp-registry-auth, at most 4,096 bytes, no
+//	      redirects                            com.example/*
+//
+// Both hold one or several records of the form
+//
+//	v=MCPv1; k=ed25519; p=BASE64          the 32 bytes of the key
+//	v=MCPv1; k=ecdsap384; p=BASE64        the 49 bytes of the compressed point
+//
+// The login sends the domain, the time now (RFC 3339, at most 15 seconds off) and the
+// signature of that text in hexadecimal: 64 bytes of Ed25519, or 96 of ECDSA over
+// SHA-384, R and S in 48 bytes each. A domain is a name with a dot: no address, no port,
+// nothing below github.io, where who may write to one repository could speak for an
+// organisation.
+//
+//	github-at    a GitHub access token        io.github.USER/*, and io.github.ORG/* for
+//	                                          each organisation that USER owns
+//	github-oidc  a token of GitHub Actions    io.github.REPOSITORY_OWNER/*
+//	oidc         an ID token of one issuer    what the operator says
+//	none         nothing                      io.modelcontextprotocol.anonymous/*
 package registry
 
 // Validation is what a registry does about the claims of a document.

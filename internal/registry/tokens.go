@@ -10,18 +10,16 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
-
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // Token is an API token without its text, which is not kept.
 type Token struct {
-	ID          string            `json:"id"` // 16 hexadecimal digits, of no use to log in with
-	Note        string            `json:"note"`
-	Permissions []auth.Permission `json:"permissions"`
-	CreatedAt   time.Time         `json:"created_at"`
-	ExpiresAt   time.Time         `json:"expires_at,omitzero"` // zero: never
-	RevokedAt   time.Time         `json:"revoked_at,omitzero"` // zero: not revoked
+	ID          string       `json:"id"` // 16 hexadecimal digits, of no use to log in with
+	Note        string       `json:"note"`
+	Permissions []Permission `json:"permissions"`
+	CreatedAt   time.Time    `json:"created_at"`
+	ExpiresAt   time.Time    `json:"expires_at,omitzero"` // zero: never
+	RevokedAt   time.Time    `json:"revoked_at,omitzero"` // zero: not revoked
 }
 
 // Valid reports whether t can be used at now.
@@ -53,7 +51,7 @@ const (
 // NewToken makes a token from random bytes. Its text is shown once and never kept; its
 // hash is for [Tokens].Add. Expires may be zero.
 func NewToken(
-	note string, permissions []auth.Permission, now, expires time.Time,
+	note string, permissions []Permission, now, expires time.Time,
 ) (t Token, text, hash string, err error) {
 	switch {
 	case utf8.RuneCountInString(note) > maxNote:
@@ -66,7 +64,7 @@ func NewToken(
 		return Token{}, "", "", errors.New("the token would have expired already")
 	}
 	for _, p := range permissions {
-		if err := auth.CheckResource(p.Resource); err != nil {
+		if err := CheckResource(p.Resource); err != nil {
 			return Token{}, "", "", err
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
 
 func TestNewToken(t *testing.T) {
-	ok := []auth.Permission{{Action: auth.Publish, Resource: "com.example/*"}}
+	ok := []registry.Permission{{Action: registry.ActionPublish, Resource: "com.example/*"}}
 	_, a, hash, err := registry.NewToken("", ok, registrytest.Epoch, time.Time{})
 	if err != nil {
 		t.Fatal(err)
@@ -25,13 +24,13 @@ func TestNewToken(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		note        string
-		permissions []auth.Permission
+		permissions []registry.Permission
 		expires     time.Time
 	}{
 		"no permissions": {"", nil, time.Time{}},
-		"bad resource":   {"", []auth.Permission{{Action: auth.Publish, Resource: "com.example*"}}, time.Time{}},
+		"bad resource":   {"", []registry.Permission{{Action: registry.ActionPublish, Resource: "com.example*"}}, time.Time{}},
 		"long note":      {strings.Repeat("é", 201), ok, time.Time{}},
-		"many":           {"", make([]auth.Permission, 101), time.Time{}},
+		"many":           {"", make([]registry.Permission, 101), time.Time{}},
 		"expired":        {"", ok, registrytest.Epoch},
 	} {
 		if _, _, _, err := registry.NewToken(c.note, c.permissions, registrytest.Epoch, c.expires); err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -61,7 +61,7 @@ stays in the shell's history; prefer --private-key-file, which takes "-" for sta
 		f.StringVar(&m.domain, "domain", "", "the `domain` whose names are wanted")
 		f.StringVar(&m.key, "private-key", "", "private key in `hexadecimal`; other users can see it")
 		f.StringVar(&m.keyFile, "private-key-file", "", "`file` with the private key in hexadecimal")
-		f.StringVar(&m.algorithm, "algorithm", string(auth.Ed25519), "of the key: ed25519 or ecdsap384")
+		f.StringVar(&m.algorithm, "algorithm", string(registry.Ed25519), "of the key: ed25519 or ecdsap384")
 		c.AddCommand(m.command)
 	}
 	return c
@@ -117,7 +117,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			}
 			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
 				time.Unix(s.Expires, 0).Format(time.TimeOnly))
-			if names := auth.ClaimedNames(s.Token); len(names) > 0 {
+			if names := registry.ClaimedNames(s.Token); len(names) > 0 {
 				fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
 			}
 			return nil
@@ -132,7 +132,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 }
 
 // proofKey reads the private key that the flags name.
-func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, error) {
+func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*registry.ProofKey, error) {
 	if (m.key == "") == (m.keyFile == "") {
 		return nil, app.Usage(c, errors.New("give the private key with --private-key-file or --private-key"))
 	}
@@ -153,7 +153,7 @@ func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, er
 		}
 		text = string(data)
 	}
-	key, err := auth.ParseProofKey(auth.Algorithm(m.algorithm), text)
+	key, err := registry.ParseProofKey(registry.Algorithm(m.algorithm), text)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "login", "", err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
@@ -99,8 +98,8 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				o.Credentials = sources.readCredentials
 			}
 			o.Fetch.GitHub.API = o.Login.GitHubAPI
-			if o.AllowAnonymous && !slices.Contains(o.Login.Offered, auth.None) {
-				o.Login.Offered = append(o.Login.Offered, auth.None) // clients that always send a token log in so
+			if o.AllowAnonymous && !slices.Contains(o.Login.Offered, registry.MethodNone) {
+				o.Login.Offered = append(o.Login.Offered, registry.MethodNone) // clients that always send a token log in so
 			}
 			o.Version = program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/operate"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // loginFlags are how a registry's operator says who may log in.
@@ -51,14 +51,14 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 		if name == "" {
 			continue
 		}
-		m := auth.Method(name)
-		if !slices.Contains([]auth.Method{auth.DNS, auth.HTTP, auth.GitHubAT, auth.None}, m) {
+		m := registry.LoginMethod(name)
+		if !slices.Contains([]registry.LoginMethod{registry.MethodDNS, registry.MethodHTTP, registry.MethodGitHubAT, registry.MethodNone}, m) {
 			return operate.LoginMethods{}, fmt.Errorf("there is no login %q", name)
 		}
 		l.Offered = append(l.Offered, m)
 	}
 	if l.GitHubAudience != "" {
-		l.Offered = append(l.Offered, auth.GitHubOIDC)
+		l.Offered = append(l.Offered, registry.MethodGitHubOIDC)
 	}
 	if l.issuer == "" {
 		if l.client != "" || len(l.oidcPublish)+len(l.oidcEdit)+len(l.oidcHas) > 0 {
@@ -80,16 +80,16 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 		}
 		p.Claims[name] = append(p.Claims[name], value)
 	}
-	for action, names := range map[auth.Action][]string{auth.Publish: l.oidcPublish, auth.Edit: l.oidcEdit} {
+	for action, names := range map[registry.Action][]string{registry.ActionPublish: l.oidcPublish, registry.ActionEdit: l.oidcEdit} {
 		for _, r := range names {
-			if err := auth.CheckResource(r); err != nil {
+			if err := registry.CheckResource(r); err != nil {
 				return operate.LoginMethods{}, err
 			}
-			p.Permissions = append(p.Permissions, auth.Permission{Action: action, Resource: r})
+			p.Permissions = append(p.Permissions, registry.Permission{Action: action, Resource: r})
 		}
 	}
 	l.OIDC = p
-	l.Offered = append(l.Offered, auth.OIDC)
+	l.Offered = append(l.Offered, registry.MethodOIDC)
 	return l.LoginMethods, nil
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -66,12 +65,12 @@ the registry keeps its hash.`,
 			if err != nil {
 				return app.Usage(c, err)
 			}
-			var permissions []auth.Permission
+			var permissions []registry.Permission
 			for _, r := range publish {
-				permissions = append(permissions, auth.Permission{Action: auth.Publish, Resource: r})
+				permissions = append(permissions, registry.Permission{Action: registry.ActionPublish, Resource: r})
 			}
 			for _, r := range edit {
-				permissions = append(permissions, auth.Permission{Action: auth.Edit, Resource: r})
+				permissions = append(permissions, registry.Permission{Action: registry.ActionEdit, Resource: r})
 			}
 			if len(permissions) == 0 {
 				return app.Usage(c, errors.New("say with --publish or --edit for which names"))

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -48,14 +47,14 @@ func (s *Server) archivesOf(k kinds.Kind) (*Archives, error) {
 }
 
 // authorizeArchive decides before an upload whether its sender may publish under name.
-func (s *Server) authorizeArchive(r *http.Request, name string) (*auth.Grant, error) {
+func (s *Server) authorizeArchive(r *http.Request, name string) (*registry.Grant, error) {
 	if err := s.checkWritable(); err != nil {
 		return nil, err
 	}
 	grant, err := s.authenticate(r.Context(), r.Header.Get("Authorization"), r.Header.Get("Origin"))
 	switch {
 	case err != nil:
-	case grant != nil && !permits(*grant, auth.Publish, name):
+	case grant != nil && !permits(*grant, registry.ActionPublish, name):
 		err = forbiddenArchive(*grant, name)
 	case s.Policy().blocksArchive(name):
 		err = registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q", name)
@@ -68,7 +67,7 @@ func (s *Server) authorizeArchive(r *http.Request, name string) (*auth.Grant, er
 }
 
 // forbiddenArchive is the answer to a bearer who may not act on the archives of a name.
-func forbiddenArchive(g auth.Grant, name string) *registry.Problem {
+func forbiddenArchive(g registry.Grant, name string) *registry.Problem {
 	p := forbidden(g, name)
 	message := "a name without a scope needs a token for every name, *"
 	if inScope, ok := strings.CutPrefix(name, "@"); ok {

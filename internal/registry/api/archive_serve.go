@@ -17,7 +17,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -178,9 +177,11 @@ func (s *Server) archiveStatus(
 		return nil, registry.NewProblem(http.StatusUnprocessableEntity, "the message has more than %d characters",
 			registry.MaxStatusMessage)
 	}
-	allowed := func(g auth.Grant) bool { return permits(g, auth.Publish, name) || permits(g, auth.Edit, name) }
+	allowed := func(g registry.Grant) bool {
+		return permits(g, registry.ActionPublish, name) || permits(g, registry.ActionEdit, name)
+	}
 	c, grant, err := s.judgeChange(r.Context(), r.Header.Get("Authorization"), allowed,
-		func(g auth.Grant) *registry.Problem {
+		func(g registry.Grant) *registry.Problem {
 			return forbiddenArchive(g, name)
 		}, body)
 	if err != nil {

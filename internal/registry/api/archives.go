@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // archives serves Archives in a server.
@@ -115,7 +114,7 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 	if r.ContentLength > h.Limit {
 		return h.tooLarge()
 	}
-	var grant *auth.Grant
+	var grant *registry.Grant
 	if h.Authorize != nil {
 		var err error
 		if grant, err = h.Authorize(r, name); err != nil {

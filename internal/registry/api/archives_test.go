@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
@@ -192,7 +191,7 @@ func TestArchiveTruncated(t *testing.T) {
 // Authorize refuses before the body is read.
 func TestArchiveUnauthorized(t *testing.T) {
 	s := servertest.NewShelf(t, servertest.FileBlobs(t))
-	s.Authorize = func(r *http.Request, name string) (*auth.Grant, error) {
+	s.Authorize = func(r *http.Request, name string) (*registry.Grant, error) {
 		if r.Header.Get("Authorization") == "" || name != "@acme/notes" {
 			return nil, registry.NewProblem(http.StatusUnauthorized, "publishing needs a token")
 		}

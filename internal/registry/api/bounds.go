@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // extendDeadline gives an answer as much time as a publish may take, which is more than the server
@@ -60,7 +59,7 @@ func (s *Server) limitBodies(ctx huma.Context, next func(huma.Context)) {
 
 // publisher returns the key under which publishes are limited: the bearer of a token, or an address.
 // It is "" for this machine without a token.
-func publisher(ctx context.Context, grant *auth.Grant) string {
+func publisher(ctx context.Context, grant *registry.Grant) string {
 	if grant != nil {
 		return string(grant.Method) + " " + grant.Subject
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -35,21 +34,21 @@ type Config struct {
 	// NoneIsAnonymous takes a publish with a token of the login without proof for one without a token, where these are
 	// taken: there are clients that always send a token.
 	NoneIsAnonymous bool
-	RequireHashes   bool              // a package without a claim is refused
-	CurrentPolicy   func() Policy     // may be nil
-	Statuses        registry.Statuses // nil: the status of records stays
-	Tokens          registry.Tokens   // nil: there are no API tokens
-	Issuer          *Issuer           // nil: nobody logs in
-	Logins          []auth.Method     // that are offered, as far as Outside has what they need
-	Outside         Outside           // for logins
-	GitHubClient    string            // id of the OAuth application that clients log in to GitHub with
-	Limits          Limits            //
-	Logger          *slog.Logger      // nil discards
-	Version         string            // of the program, as records and /version tell it
-	Now             func() time.Time  // nil is time.Now
-	Timeout         time.Duration     // of a whole publish; 0 is DefaultTimeout
-	Counters        *Counters         // nil counts for nobody
-	Commit, Built   string            // of the program, as /version tells them; may be empty
+	RequireHashes   bool                   // a package without a claim is refused
+	CurrentPolicy   func() Policy          // may be nil
+	Statuses        registry.Statuses      // nil: the status of records stays
+	Tokens          registry.Tokens        // nil: there are no API tokens
+	Issuer          *Issuer                // nil: nobody logs in
+	Logins          []registry.LoginMethod // that are offered, as far as Outside has what they need
+	Outside         Outside                // for logins
+	GitHubClient    string                 // id of the OAuth application that clients log in to GitHub with
+	Limits          Limits                 //
+	Logger          *slog.Logger           // nil discards
+	Version         string                 // of the program, as records and /version tell it
+	Now             func() time.Time       // nil is time.Now
+	Timeout         time.Duration          // of a whole publish; 0 is DefaultTimeout
+	Counters        *Counters              // nil counts for nobody
+	Commit, Built   string                 // of the program, as /version tells them; may be empty
 
 	Log   *log.Log       // signs and proves what is published; nil: nobody does
 	Blobs registry.Blobs // what /health looks at besides Records; nil if there are none

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 const (
@@ -37,10 +37,10 @@ type Outside struct {
 }
 
 // LoginDNS exchanges a proof that DNS vouches for.
-func (o *Outside) LoginDNS(ctx context.Context, p auth.Proof, now time.Time) (auth.Grant, error) {
+func (o *Outside) LoginDNS(ctx context.Context, p registry.Proof, now time.Time) (registry.Grant, error) {
 	domain, signature, err := checkProof(p, now)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, dnsTime)
 	defer cancel()
@@ -49,22 +49,22 @@ func (o *Outside) LoginDNS(ctx context.Context, p auth.Proof, now time.Time) (au
 		texts, err = nil, nil
 	}
 	if err != nil {
-		return auth.Grant{}, loginRefusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
+		return registry.Grant{}, loginRefusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
 	}
 	if !slices.ContainsFunc(texts, record.MatchString) {
 		if at := o.findMisplaced(ctx, domain); at != "" {
-			return auth.Grant{},
+			return registry.Grant{},
 				refuse("there is no record v=MCPv1 at %s, but one at %s: it belongs to the domain itself",
 					domain, at)
 		}
 	}
 	if err := verifyProof(p, texts, signature, "in DNS"); err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	names := namespace(domain)
-	return auth.Grant{Method: auth.DNS, Subject: domain, Permissions: []auth.Permission{
-		{Action: auth.Publish, Resource: names + "/*"},
-		{Action: auth.Publish, Resource: names + ".*"},
+	return registry.Grant{Method: registry.MethodDNS, Subject: domain, Permissions: []registry.Permission{
+		{Action: registry.ActionPublish, Resource: names + "/*"},
+		{Action: registry.ActionPublish, Resource: names + ".*"},
 	}}, nil
 }
 
@@ -86,10 +86,10 @@ func (o *Outside) findMisplaced(ctx context.Context, domain string) string {
 }
 
 // LoginHTTP exchanges a proof that the domain's web server vouches for.
-func (o *Outside) LoginHTTP(ctx context.Context, p auth.Proof, now time.Time) (auth.Grant, error) {
+func (o *Outside) LoginHTTP(ctx context.Context, p registry.Proof, now time.Time) (registry.Grant, error) {
 	domain, signature, err := checkProof(p, now)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	host := domain
 	if o.ProofPort != "" && o.ProofPort != "443" {
@@ -101,16 +101,16 @@ func (o *Outside) LoginHTTP(ctx context.Context, p auth.Proof, now time.Time) (a
 	status, text, err := o.getText(ctx, "https://"+host+path, maxWellKnown)
 	switch {
 	case err != nil:
-		return auth.Grant{}, loginRefusal{fmt.Errorf("https://%s%s cannot be read", domain, path), err}
+		return registry.Grant{}, loginRefusal{fmt.Errorf("https://%s%s cannot be read", domain, path), err}
 	case status != http.StatusOK:
-		return auth.Grant{}, refuse("https://%s%s answers %d", domain, path, status)
+		return registry.Grant{}, refuse("https://%s%s answers %d", domain, path, status)
 	}
 	if err := verifyProof(p, []string{strings.TrimSpace(string(text))}, signature, "at https://"+domain+path); err !=
 		nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
-	names := []auth.Permission{{Action: auth.Publish, Resource: namespace(domain) + "/*"}}
-	return auth.Grant{Method: auth.HTTP, Subject: domain, Permissions: names}, nil
+	names := []registry.Permission{{Action: registry.ActionPublish, Resource: namespace(domain) + "/*"}}
+	return registry.Grant{Method: registry.MethodHTTP, Subject: domain, Permissions: names}, nil
 }
 
 // getText requests url and returns the status and a body of at most limit bytes.

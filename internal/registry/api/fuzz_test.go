@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // What a domain's owner writes into DNS is a key of a known form or refused.
@@ -16,8 +16,8 @@ func FuzzRecord(f *testing.F) {
 		for _, m := range record.FindAllStringSubmatch(text, maxRecords) {
 			k, err := parseRecord(m[1], m[2])
 			if err == nil &&
-				(k.algorithm != auth.Ed25519 && k.algorithm != auth.ECDSAP384 ||
-					k.algorithm == auth.ECDSAP384 && k.p384 == nil) {
+				(k.algorithm != registry.Ed25519 && k.algorithm != registry.ECDSAP384 ||
+					k.algorithm == registry.ECDSAP384 && k.p384 == nil) {
 				t.Errorf("%q is a key of %q", text, k.algorithm)
 			}
 		}

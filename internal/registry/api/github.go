@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 const (
@@ -20,33 +19,33 @@ const (
 
 // LoginGitHub exchanges a GitHub access token. Only the owners of an organisation get its
 // names: a member may be anybody with access to one repository.
-func (o *Outside) LoginGitHub(ctx context.Context, token string) (auth.Grant, error) {
+func (o *Outside) LoginGitHub(ctx context.Context, token string) (registry.Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, githubTime)
 	defer cancel()
 	api := registry.API{HTTP: o.HTTP, URL: o.GitHubAPI}
 	answer, err := api.Get(ctx, "/user", token)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	if answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden {
-		return auth.Grant{}, refuse("GitHub does not take the token")
+		return registry.Grant{}, refuse("GitHub does not take the token")
 	}
 	var user struct{ Login string }
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &user) != nil {
-		return auth.Grant{}, fmt.Errorf("GitHub: answered %d about the user", answer.Status)
+		return registry.Grant{}, fmt.Errorf("GitHub: answered %d about the user", answer.Status)
 	}
 	if !registry.IsName(user.Login) {
-		return auth.Grant{}, refuse("GitHub calls the user by a name that no server can have")
+		return registry.Grant{}, refuse("GitHub calls the user by a name that no server can have")
 	}
-	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + user.Login + "/*"}}
+	names := []registry.Permission{{Action: registry.ActionPublish, Resource: "io.github." + user.Login + "/*"}}
 	owned, err := listOwned(ctx, api, token)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	for _, login := range owned {
-		names = append(names, auth.Permission{Action: auth.Publish, Resource: "io.github." + login + "/*"})
+		names = append(names, registry.Permission{Action: registry.ActionPublish, Resource: "io.github." + login + "/*"})
 	}
-	return auth.Grant{Method: auth.GitHubAT, Subject: user.Login, Permissions: names}, nil
+	return registry.Grant{Method: registry.MethodGitHubAT, Subject: user.Login, Permissions: names}, nil
 }
 
 // listOwned lists the organisations that the bearer of token owns. A token that may not read
@@ -92,22 +91,22 @@ func listOwned(ctx context.Context, api registry.API, token string) ([]string, e
 const GitHubIssuer = "https://token.actions.githubusercontent.com"
 
 // LoginGitHubActions exchanges the token of a workflow.
-func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token string) (auth.Grant, error) {
+func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token string) (registry.Grant, error) {
 	if o.GitHubOIDCAudience == "" {
-		return auth.Grant{}, refuse("this registry has no audience for tokens of GitHub Actions")
+		return registry.Grant{}, refuse("this registry has no audience for tokens of GitHub Actions")
 	}
 	var claims struct {
 		Owner string `json:"repository_owner"`
 	}
 	subject, err := p.verify(ctx, token, &claims)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	if !registry.IsName(claims.Owner) {
-		return auth.Grant{}, refuse("the token names no owner of a repository")
+		return registry.Grant{}, refuse("the token names no owner of a repository")
 	}
-	names := []auth.Permission{{Action: auth.Publish, Resource: "io.github." + claims.Owner + "/*"}}
-	return auth.Grant{Method: auth.GitHubOIDC, Subject: subject, Permissions: names}, nil
+	names := []registry.Permission{{Action: registry.ActionPublish, Resource: "io.github." + claims.Owner + "/*"}}
+	return registry.Grant{Method: registry.MethodGitHubOIDC, Subject: subject, Permissions: names}, nil
 }
 
 // GitHubActions is the provider of the tokens of GitHub Actions.

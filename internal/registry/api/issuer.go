@@ -8,7 +8,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 const (
@@ -43,14 +43,14 @@ func NewIssuer(seed []byte) (*Issuer, error) {
 
 // claims are the members of a token besides the registered ones.
 type claims struct {
-	Method      auth.Method       `json:"auth_method"`
-	Subject     string            `json:"auth_method_sub"`
-	Permissions []auth.Permission `json:"permissions"`
+	Method      registry.LoginMethod  `json:"auth_method"`
+	Subject     string                `json:"auth_method_sub"`
+	Permissions []registry.Permission `json:"permissions"`
 }
 
 // Issue returns a token for g and when it expires.
-func (i *Issuer) Issue(g auth.Grant, now time.Time) (token string, expires time.Time, err error) {
-	expires = now.Add(auth.Lifetime).Truncate(time.Second)
+func (i *Issuer) Issue(g registry.Grant, now time.Time) (token string, expires time.Time, err error) {
+	expires = now.Add(registry.Lifetime).Truncate(time.Second)
 	registered := jwt.Claims{
 		Issuer:    issuerName,
 		IssuedAt:  jwt.NewNumericDate(now),
@@ -59,35 +59,35 @@ func (i *Issuer) Issue(g auth.Grant, now time.Time) (token string, expires time.
 	}
 	own := claims(g)
 	if own.Permissions == nil {
-		own.Permissions = []auth.Permission{}
+		own.Permissions = []registry.Permission{}
 	}
 	token, err = jwt.Signed(i.signer).Claims(registered).Claims(own).Serialize()
 	return token, expires, err
 }
 
 // Verify reads a token. The error wraps ErrToken.
-func (i *Issuer) Verify(token string, now time.Time) (auth.Grant, error) {
+func (i *Issuer) Verify(token string, now time.Time) (registry.Grant, error) {
 	if len(token) > maxToken {
-		return auth.Grant{}, fmt.Errorf("%w: longer than %d bytes", auth.ErrToken, maxToken)
+		return registry.Grant{}, fmt.Errorf("%w: longer than %d bytes", registry.ErrToken, maxToken)
 	}
 	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
-		return auth.Grant{}, fmt.Errorf("%w: not one that this registry issues, log in again", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: not one that this registry issues, log in again", registry.ErrToken)
 	}
 	var registered jwt.Claims
 	var own claims
 	if err := parsed.Claims(i.public, &registered, &own); err != nil {
-		return auth.Grant{}, fmt.Errorf("%w: not signed by this registry, log in again", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: not signed by this registry, log in again", registry.ErrToken)
 	}
 	switch {
 	case registered.Issuer != issuerName:
-		return auth.Grant{}, fmt.Errorf("%w: of another issuer", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: of another issuer", registry.ErrToken)
 	case registered.Expiry == nil:
-		return auth.Grant{}, fmt.Errorf("%w: without an expiry", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: without an expiry", registry.ErrToken)
 	case !now.Before(registered.Expiry.Time()):
-		return auth.Grant{}, fmt.Errorf("%w: expired, log in again", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: expired, log in again", registry.ErrToken)
 	case registered.NotBefore != nil && now.Add(leeway).Before(registered.NotBefore.Time()):
-		return auth.Grant{}, fmt.Errorf("%w: not valid yet", auth.ErrToken)
+		return registry.Grant{}, fmt.Errorf("%w: not valid yet", registry.ErrToken)
 	}
-	return auth.Grant(own), nil
+	return registry.Grant(own), nil
 }

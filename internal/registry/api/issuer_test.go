@@ -17,7 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 var epoch = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -33,7 +33,7 @@ func newIssuer(t *testing.T, fill byte) *Issuer {
 
 // The text of a token is what clients of the official registry read.
 func TestTokenForm(t *testing.T) {
-	g := auth.Grant{Method: auth.DNS, Subject: "example.com", Permissions: toPublish("com.example/*")}
+	g := registry.Grant{Method: registry.MethodDNS, Subject: "example.com", Permissions: toPublish("com.example/*")}
 	text, expires, err := newIssuer(t, 'k').Issue(g, epoch)
 	if err != nil {
 		t.Fatal(err)
@@ -66,9 +66,9 @@ func TestTokenForm(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	issuer := newIssuer(t, 'k')
-	g := auth.Grant{Method: auth.GitHubAT, Subject: "someone",
-		Permissions: []auth.Permission{{Action: auth.Publish, Resource: "io.github.someone/*"},
-			{Action: auth.Edit, Resource: "x"}}}
+	g := registry.Grant{Method: registry.MethodGitHubAT, Subject: "someone",
+		Permissions: []registry.Permission{{Action: registry.ActionPublish, Resource: "io.github.someone/*"},
+			{Action: registry.ActionEdit, Resource: "x"}}}
 	text, _, err := issuer.Issue(g, epoch)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	for _, at := range []time.Duration{5 * time.Minute, time.Hour, -31 * time.Second} {
-		if _, err := issuer.Verify(text, epoch.Add(at)); !errors.Is(err, auth.ErrToken) {
+		if _, err := issuer.Verify(text, epoch.Add(at)); !errors.Is(err, registry.ErrToken) {
 			t.Errorf("after %s: %v", at, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestVerify(t *testing.T) {
 		"without expiry":  sign(jose.EdDSA, key, map[string]any{"iss": issuerName}),
 		"nested as parts": text + "." + text,
 	} {
-		if got, err := issuer.Verify(forged, epoch); !errors.Is(err, auth.ErrToken) {
+		if got, err := issuer.Verify(forged, epoch); !errors.Is(err, registry.ErrToken) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestVerify(t *testing.T) {
 }
 
 // keyPairs are proof keys of both algorithms, beside the private keys as text.
-func keyPairs(t *testing.T) map[auth.Algorithm]string {
+func keyPairs(t *testing.T) map[registry.Algorithm]string {
 	t.Helper()
 	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	if err != nil {
@@ -145,5 +145,5 @@ func keyPairs(t *testing.T) map[auth.Algorithm]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[auth.Algorithm]string{auth.Ed25519: strings.Repeat("07", 32), auth.ECDSAP384: hex.EncodeToString(raw)}
+	return map[registry.Algorithm]string{registry.Ed25519: strings.Repeat("07", 32), registry.ECDSAP384: hex.EncodeToString(raw)}
 }

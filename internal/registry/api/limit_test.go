@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -57,7 +56,7 @@ func TestWriteRate(t *testing.T) {
 	ctx := context.Background()
 	doc := registrytest.Document("io.github.o/notes", "1.0.0")
 	for i := range 3 {
-		s, err := f.Login(ctx, auth.None, nil)
+		s, err := f.Login(ctx, registry.MethodNone, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +78,7 @@ func loginWithNone(t *testing.T, c *api.Config) {
 	if c.Issuer, err = api.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
 		t.Fatal(err)
 	}
-	c.Logins = append(c.Logins, auth.None)
+	c.Logins = append(c.Logins, registry.MethodNone)
 	if c.Outside.HTTP == nil {
 		c.Outside.HTTP = http.DefaultClient
 		c.Outside.LookupTXT = func(context.Context, string) ([]string, error) { return nil, nil }

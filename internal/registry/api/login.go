@@ -9,12 +9,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 type sessionOutput struct{ Body registry.Session }
 
-type proofInput struct{ Body auth.Proof }
+type proofInput struct{ Body registry.Proof }
 
 type githubInput struct {
 	Body struct {
@@ -34,70 +33,70 @@ type noneInput struct {
 
 // loginRoutes registers an operation for each method, offered or not.
 func (s *Server) loginRoutes(api huma.API, post func(id, path, summary string) huma.Operation) {
-	op := func(m auth.Method, summary string) huma.Operation {
+	op := func(m registry.LoginMethod, summary string) huma.Operation {
 		o := post("login-"+string(m), "/auth/"+string(m), summary)
 		o.MaxBodyBytes = maxLoginBody
 		o.SkipValidateBody = false
 		return o
 	}
 	out := &s.Outside
-	route(s, api, op(auth.DNS, "Log in with a key that a TXT record of a domain names"),
+	route(s, api, op(registry.MethodDNS, "Log in with a key that a TXT record of a domain names"),
 		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, auth.DNS, func() (auth.Grant, error) {
+			return s.answerLogin(ctx, registry.MethodDNS, func() (registry.Grant, error) {
 				return out.LoginDNS(ctx, in.Body, s.Now())
 			})
 		})
-	route(s, api, op(auth.HTTP, "Log in with a key that a web server of a domain names"),
+	route(s, api, op(registry.MethodHTTP, "Log in with a key that a web server of a domain names"),
 		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, auth.HTTP, func() (auth.Grant, error) {
+			return s.answerLogin(ctx, registry.MethodHTTP, func() (registry.Grant, error) {
 				return out.LoginHTTP(ctx, in.Body, s.Now())
 			})
 		})
-	route(s, api, op(auth.GitHubAT, "Log in with a GitHub access token"),
+	route(s, api, op(registry.MethodGitHubAT, "Log in with a GitHub access token"),
 		func(ctx context.Context, in *githubInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, auth.GitHubAT, func() (auth.Grant, error) {
+			return s.answerLogin(ctx, registry.MethodGitHubAT, func() (registry.Grant, error) {
 				return out.LoginGitHub(ctx, in.Body.Token)
 			})
 		})
 	actions := out.GitHubActions()
-	route(s, api, op(auth.GitHubOIDC, "Log in with the token of a GitHub workflow"),
+	route(s, api, op(registry.MethodGitHubOIDC, "Log in with the token of a GitHub workflow"),
 		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, auth.GitHubOIDC, func() (auth.Grant, error) {
+			return s.answerLogin(ctx, registry.MethodGitHubOIDC, func() (registry.Grant, error) {
 				return out.LoginGitHubActions(ctx, actions, in.Body.Token)
 			})
 		})
-	route(s, api, op(auth.OIDC, "Log in with an ID token of the operator's issuer"),
+	route(s, api, op(registry.MethodOIDC, "Log in with an ID token of the operator's issuer"),
 		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, auth.OIDC, func() (auth.Grant, error) {
+			return s.answerLogin(ctx, registry.MethodOIDC, func() (registry.Grant, error) {
 				return out.OIDC.Login(ctx, in.Body.Token)
 			})
 		})
-	route(s, api, op(auth.None, "Log in as nobody"), func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
-		return s.answerLogin(ctx, auth.None, func() (auth.Grant, error) {
+	route(s, api, op(registry.MethodNone, "Log in as nobody"), func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
+		return s.answerLogin(ctx, registry.MethodNone, func() (registry.Grant, error) {
 			if in.Origin != "" { // see authenticate
-				return auth.Grant{},
+				return registry.Grant{},
 					registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
 			}
-			return auth.Anonymous(), nil
+			return registry.AnonymousGrant(), nil
 		})
 	})
 }
 
 // offers reports whether the registry has a method of login.
-func (s *Server) offers(m auth.Method) bool {
+func (s *Server) offers(m registry.LoginMethod) bool {
 	switch {
 	case s.Issuer == nil || !slices.Contains(s.Logins, m):
 		return false
-	case m == auth.GitHubOIDC:
+	case m == registry.MethodGitHubOIDC:
 		return s.Outside.GitHubOIDCAudience != ""
-	case m == auth.OIDC:
+	case m == registry.MethodOIDC:
 		return s.Outside.OIDC != nil
 	}
 	return true
 }
 
 // answerLogin answers with a token for what proof grants.
-func (s *Server) answerLogin(ctx context.Context, m auth.Method, proof func() (auth.Grant, error)) (*sessionOutput,
+func (s *Server) answerLogin(ctx context.Context, m registry.LoginMethod, proof func() (registry.Grant, error)) (*sessionOutput,
 	error) {
 	if !s.offers(m) {
 		return nil, registry.NewProblem(http.StatusNotFound, "this registry has no login by %s", m)

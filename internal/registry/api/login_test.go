@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
@@ -20,7 +20,7 @@ import (
 // A proof gives a token, and the token publishes under the domain's names only.
 func TestLoginAndPublish(t *testing.T) {
 	dns := dnstest.Start(t)
-	key, err := auth.ParseProofKey(auth.Ed25519, strings.Repeat("07", 32))
+	key, err := registry.ParseProofKey(registry.Ed25519, strings.Repeat("07", 32))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestLoginAndPublish(t *testing.T) {
 	f := servertest.Serve(t, evidence.Report{registrytest.Matching(registrytest.NpmID)}, func(c *api.Config) {
 		c.AllowAnonymous = false
 		c.Now = func() time.Time { return now }
-		c.Logins = []auth.Method{auth.DNS}
+		c.Logins = []registry.LoginMethod{registry.MethodDNS}
 		c.Outside.LookupTXT = dns.Resolver().LookupTXT
 		loginWithNone(t, c)
 		c.Outside.LookupTXT = dns.Resolver().LookupTXT
@@ -39,11 +39,11 @@ func TestLoginAndPublish(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := f.Login(ctx, auth.DNS, proof)
+	s, err := f.Login(ctx, registry.MethodDNS, proof)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.ExpiresAt != now.Add(auth.Lifetime).Unix() {
+	if s.ExpiresAt != now.Add(registry.Lifetime).Unix() {
 		t.Errorf("expires at %d", s.ExpiresAt)
 	}
 	for name, status := range map[string]int{
@@ -57,14 +57,14 @@ func TestLoginAndPublish(t *testing.T) {
 			registrytest.WantProblem(t, err, status, "com.example.github.o/*, com.example.github.o.*")
 		}
 	}
-	now = now.Add(auth.Lifetime)
+	now = now.Add(registry.Lifetime)
 	_, err = f.Publish(ctx, registrytest.Document("com.example.github.o/notes", "2.0.0"), s.Token)
 	registrytest.WantProblem(t, err, 401, "expired")
 
-	_, err = f.Login(ctx, auth.DNS, proof) // the same proof, later
+	_, err = f.Login(ctx, registry.MethodDNS, proof) // the same proof, later
 	registrytest.WantProblem(t, err, 401, "dns login", "5m0s off")
 
-	none, err := f.Login(ctx, auth.None, nil)
+	none, err := f.Login(ctx, registry.MethodNone, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,17 +90,17 @@ func TestLoginAndPublish(t *testing.T) {
 
 func TestLoginsThatAreNotOffered(t *testing.T) {
 	proof := `{"domain":"example.com","timestamp":"2026-01-31T12:00:00Z","signed_timestamp":"00"}`
-	bodies := map[auth.Method]string{auth.DNS: proof, auth.HTTP: proof, auth.GitHubAT: `{"github_token":"x"}`,
-		auth.GitHubOIDC: `{"oidc_token":"x"}`, auth.OIDC: `{"oidc_token":"x"}`, auth.None: ""}
+	bodies := map[registry.LoginMethod]string{registry.MethodDNS: proof, registry.MethodHTTP: proof, registry.MethodGitHubAT: `{"github_token":"x"}`,
+		registry.MethodGitHubOIDC: `{"oidc_token":"x"}`, registry.MethodOIDC: `{"oidc_token":"x"}`, registry.MethodNone: ""}
 	f := servertest.Serve(t, nil, nil)
 	// All methods, without what two of them need.
 	all := servertest.Serve(t, nil, func(c *api.Config) {
-		c.Logins = []auth.Method{auth.GitHubOIDC, auth.OIDC}
+		c.Logins = []registry.LoginMethod{registry.MethodGitHubOIDC, registry.MethodOIDC}
 		loginWithNone(t, c)
 	})
 	for m, body := range bodies {
 		for name, at := range map[string]*servertest.Fixture{"none": f, "unconfigured": all} {
-			if name == "unconfigured" && m == auth.None {
+			if name == "unconfigured" && m == registry.MethodNone {
 				continue
 			}
 			res, text := registrytest.Send(t, "POST", at.URL+"/v0.1/auth/"+string(m), body, "Content-Type",
@@ -126,12 +126,12 @@ func TestLoginFaults(t *testing.T) {
 	}))
 	t.Cleanup(github.Close)
 	f := servertest.Serve(t, nil, func(c *api.Config) {
-		c.Logins = []auth.Method{auth.GitHubAT}
+		c.Logins = []registry.LoginMethod{registry.MethodGitHubAT}
 		loginWithNone(t, c)
 		c.Outside.GitHubAPI = github.URL
 		c.Limits.Logins = api.Rate{PerSecond: 0.001, Burst: 1}
 	})
-	_, err := f.Login(context.Background(), auth.GitHubAT, map[string]string{"github_token": "gho_secret"})
+	_, err := f.Login(context.Background(), registry.MethodGitHubAT, map[string]string{"github_token": "gho_secret"})
 	p := registrytest.WantProblem(t, err, 502, "github-at")
 	if text, _ := json.Marshal(p); strings.Contains(string(text), "secret") {
 		t.Errorf("the answer has %s", text)

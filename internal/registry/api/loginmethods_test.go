@@ -23,29 +23,29 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 )
 
 // toPublish are permissions to publish under names.
-func toPublish(names ...string) []auth.Permission {
-	var all []auth.Permission
+func toPublish(names ...string) []registry.Permission {
+	var all []registry.Permission
 	for _, name := range names {
-		all = append(all, auth.Permission{Action: auth.Publish, Resource: name})
+		all = append(all, registry.Permission{Action: registry.ActionPublish, Resource: name})
 	}
 	return all
 }
 
-func proofKey(t *testing.T, algorithm auth.Algorithm, text string) *auth.ProofKey {
+func proofKey(t *testing.T, algorithm registry.Algorithm, text string) *registry.ProofKey {
 	t.Helper()
-	k, err := auth.ParseProofKey(algorithm, text)
+	k, err := registry.ParseProofKey(algorithm, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k
 }
 
-func prove(t *testing.T, k *auth.ProofKey, domain string) auth.Proof {
+func prove(t *testing.T, k *registry.ProofKey, domain string) registry.Proof {
 	t.Helper()
 	p, err := k.Prove(domain, epoch)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestLoginDNS(t *testing.T) {
 		k := proofKey(t, algorithm, text)
 		dns.TXT("example.com", "v=spf1 -all", strings.Repeat("long ", 100), k.Record())
 		g, err := out.LoginDNS(ctx, prove(t, k, "Example.com"), epoch)
-		want := auth.Grant{Method: auth.DNS, Subject: "example.com",
+		want := registry.Grant{Method: registry.MethodDNS, Subject: "example.com",
 			Permissions: toPublish("com.example/*", "com.example.*")}
 		if err != nil || !reflect.DeepEqual(g, want) {
 			t.Errorf("%s: %+v, %v", algorithm, g, err)
@@ -94,7 +94,7 @@ func TestLoginDNS(t *testing.T) {
 			_, err := out.LoginDNS(ctx, prove(t, k, "example.com"), epoch.Add(off+off/15))
 			wantRefused(t, "too late or early", err, "16s off")
 		}
-		stranger := proofKey(t, auth.Ed25519, strings.Repeat("08", 32))
+		stranger := proofKey(t, registry.Ed25519, strings.Repeat("08", 32))
 		_, err = out.LoginDNS(ctx, prove(t, stranger, "example.com"), epoch)
 		wantRefused(t, "another key", err, "none of the keys", string(algorithm)+":")
 
@@ -110,15 +110,15 @@ func TestLoginDNS(t *testing.T) {
 
 		p := prove(t, k, "example.com")
 		dns.TXT("example.com", k.Record())
-		for name, change := range map[string]func(*auth.Proof){
-			"signature cut":      func(p *auth.Proof) { p.Signature = p.Signature[2:] },
-			"signature longer":   func(p *auth.Proof) { p.Signature += "00" },
-			"signature changed":  func(p *auth.Proof) { p.Signature = flip(p.Signature) },
-			"signature empty":    func(p *auth.Proof) { p.Signature = "" },
-			"signature is text":  func(p *auth.Proof) { p.Signature = "x" },
-			"timestamp changed":  func(p *auth.Proof) { p.Timestamp = "2026-01-31T12:00:01Z" },
-			"timestamp respelt":  func(p *auth.Proof) { p.Timestamp = "2026-01-31T12:00:00+00:00" },
-			"timestamp is words": func(p *auth.Proof) { p.Timestamp = "now" },
+		for name, change := range map[string]func(*registry.Proof){
+			"signature cut":      func(p *registry.Proof) { p.Signature = p.Signature[2:] },
+			"signature longer":   func(p *registry.Proof) { p.Signature += "00" },
+			"signature changed":  func(p *registry.Proof) { p.Signature = flip(p.Signature) },
+			"signature empty":    func(p *registry.Proof) { p.Signature = "" },
+			"signature is text":  func(p *registry.Proof) { p.Signature = "x" },
+			"timestamp changed":  func(p *registry.Proof) { p.Timestamp = "2026-01-31T12:00:01Z" },
+			"timestamp respelt":  func(p *registry.Proof) { p.Timestamp = "2026-01-31T12:00:00+00:00" },
+			"timestamp is words": func(p *registry.Proof) { p.Timestamp = "now" },
 		} {
 			changed := p
 			change(&changed)
@@ -141,7 +141,7 @@ func TestLoginDNS(t *testing.T) {
 	down := &Outside{LookupTXT: func(context.Context, string) ([]string, error) {
 		return nil, &net.DNSError{Err: "server 10.1.2.3 misbehaving"}
 	}}
-	_, err := down.LoginDNS(ctx, prove(t, proofKey(t, auth.Ed25519, strings.Repeat("07", 32)), "example.com"), epoch)
+	_, err := down.LoginDNS(ctx, prove(t, proofKey(t, registry.Ed25519, strings.Repeat("07", 32)), "example.com"), epoch)
 	wantRefused(t, "no DNS", err, "cannot be read now")
 	if strings.Contains(err.Error(), "10.1.2.3") {
 		t.Errorf("the message tells of the inside: %v", err)
@@ -172,7 +172,7 @@ func TestMalformedRecords(t *testing.T) {
 		"k=ed25519; p=AAAA":                                      "no record",
 		"":                                                       "no record",
 	} {
-		err := verifyProof(auth.Proof{Domain: "example.com"}, []string{text}, nil, "here")
+		err := verifyProof(registry.Proof{Domain: "example.com"}, []string{text}, nil, "here")
 		wantRefused(t, text, err, part)
 	}
 }
@@ -195,7 +195,7 @@ func web(t *testing.T, handle http.HandlerFunc) *Outside {
 
 func TestLoginHTTP(t *testing.T) {
 	ctx := context.Background()
-	k := proofKey(t, auth.Ed25519, strings.Repeat("07", 32))
+	k := proofKey(t, registry.Ed25519, strings.Repeat("07", 32))
 	var asked []string
 	answer := func(status int, body string) *Outside {
 		return web(t, func(w http.ResponseWriter, r *http.Request) {
@@ -208,7 +208,7 @@ func TestLoginHTTP(t *testing.T) {
 		})
 	}
 	g, err := answer(200, k.Record()+"\n").LoginHTTP(ctx, prove(t, k, "example.com"), epoch)
-	want := auth.Grant{Method: auth.HTTP, Subject: "example.com", Permissions: toPublish("com.example/*")}
+	want := registry.Grant{Method: registry.MethodHTTP, Subject: "example.com", Permissions: toPublish("com.example/*")}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -224,7 +224,7 @@ func TestLoginHTTP(t *testing.T) {
 		"moved":       {302, "https://example.com/elsewhere", "answers 302"},
 		"empty":       {200, "", "no record"},
 		"too long":    {200, k.Record() + strings.Repeat(" ", maxWellKnown), "cannot be read"},
-		"another key": {200, proofKey(t, auth.Ed25519, strings.Repeat("08", 32)).Record(), "none of the keys"},
+		"another key": {200, proofKey(t, registry.Ed25519, strings.Repeat("08", 32)).Record(), "none of the keys"},
 	} {
 		asked = nil
 		_, err := answer(c.status, c.body).LoginHTTP(ctx, prove(t, k, "example.com"), epoch)
@@ -300,7 +300,7 @@ func TestLoginGitHub(t *testing.T) {
 		json.NewEncoder(w).Encode(all)
 	}
 	got, err := out.LoginGitHub(ctx, "good")
-	want := auth.Grant{Method: auth.GitHubAT, Subject: "Some-One",
+	want := registry.Grant{Method: registry.MethodGitHubAT, Subject: "Some-One",
 		Permissions: toPublish("io.github.Some-One/*", "io.github.owned/*", "io.github.owned-too/*")}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
@@ -423,7 +423,7 @@ func TestLoginOIDC(t *testing.T) {
 	g, err := p.Login(ctx, issuer.token(issuer.key, good))
 	if err != nil ||
 		!reflect.DeepEqual(g,
-			auth.Grant{Method: auth.OIDC, Subject: "subject", Permissions: toPublish("com.example/*")}) {
+			registry.Grant{Method: registry.MethodOIDC, Subject: "subject", Permissions: toPublish("com.example/*")}) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := p.Login(ctx, issuer.token(issuer.key, with("groups", "publishers"))); err != nil {
@@ -528,7 +528,7 @@ func TestLoginGitHubActions(t *testing.T) {
 			map[string]any{"aud": aud, "repository_owner": owner, "sub": "repo:octo/app:ref:refs/heads/main"})
 	}
 	g, err := out.LoginGitHubActions(ctx, p, token("https://registry.example.com", "octo"))
-	want := auth.Grant{Method: auth.GitHubOIDC, Subject: "repo:octo/app:ref:refs/heads/main",
+	want := registry.Grant{Method: registry.MethodGitHubOIDC, Subject: "repo:octo/app:ref:refs/heads/main",
 		Permissions: toPublish("io.github.octo/*")}
 	if err != nil || !reflect.DeepEqual(g, want) {
 		t.Errorf("%+v, %v", g, err)

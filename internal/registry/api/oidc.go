@@ -12,7 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // oidcTime bounds the reading of discovery and keys, which are cached.
@@ -27,7 +27,7 @@ type Provider struct {
 
 	// What a valid token allows, if it has the claims: each with one of the values.
 	Claims      map[string][]string
-	Permissions []auth.Permission
+	Permissions []registry.Permission
 
 	mu    sync.Mutex // never held while waiting
 	found *discovery // nil until somebody asked; one that failed is replaced
@@ -42,18 +42,18 @@ type discovery struct {
 }
 
 // Login exchanges a token of the issuer.
-func (p *Provider) Login(ctx context.Context, token string) (auth.Grant, error) {
+func (p *Provider) Login(ctx context.Context, token string) (registry.Grant, error) {
 	var claims map[string]any
 	subject, err := p.verify(ctx, token, &claims)
 	if err != nil {
-		return auth.Grant{}, err
+		return registry.Grant{}, err
 	}
 	for name, allowed := range p.Claims {
 		if !slices.ContainsFunc(allowed, func(want string) bool { return has(claims[name], want) }) {
-			return auth.Grant{}, refuse("the token's claim %+q is none that this registry takes", name)
+			return registry.Grant{}, refuse("the token's claim %+q is none that this registry takes", name)
 		}
 	}
-	return auth.Grant{Method: auth.OIDC, Subject: subject, Permissions: p.Permissions}, nil
+	return registry.Grant{Method: registry.MethodOIDC, Subject: subject, Permissions: p.Permissions}, nil
 }
 
 // has reports whether a claim is want, or a list that holds it.

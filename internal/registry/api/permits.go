@@ -3,7 +3,7 @@ package api
 import (
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // githubNames begin the names of servers that belong to users and organisations of
@@ -15,7 +15,7 @@ const githubNames = "io.github."
 // are the only ones that have one owner each in one segment, in which letters do not
 // count as they are written. Otherwise, as for names without a scope, the token has to
 // name it.
-func permits(g auth.Grant, action auth.Action, name string) bool {
+func permits(g registry.Grant, action registry.Action, name string) bool {
 	if g.Allows(action, name) {
 		return true
 	}
@@ -23,7 +23,7 @@ func permits(g auth.Grant, action auth.Action, name string) bool {
 	if !ok {
 		return false
 	}
-	var owned auth.Grant
+	var owned registry.Grant
 	for _, p := range g.Permissions {
 		if strings.HasPrefix(p.Resource, githubNames) {
 			p.Resource = strings.ToLower(p.Resource)

@@ -3,20 +3,20 @@ package api
 import (
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // Who may publish which names.
 func TestFacetsPermits(t *testing.T) {
-	grant := func(resources ...string) auth.Grant {
-		var g auth.Grant
+	grant := func(resources ...string) registry.Grant {
+		var g registry.Grant
 		for _, r := range resources {
-			g.Permissions = append(g.Permissions, auth.Permission{Action: auth.Publish, Resource: r})
+			g.Permissions = append(g.Permissions, registry.Permission{Action: registry.ActionPublish, Resource: r})
 		}
 		return g
 	}
 	for _, c := range []struct {
-		grant auth.Grant
+		grant registry.Grant
 		name  string
 		want  bool
 	}{
@@ -39,10 +39,10 @@ func TestFacetsPermits(t *testing.T) {
 		{grant("*"), "notes", true},
 		{grant(), "notes", false},
 	} {
-		if got := permits(c.grant, auth.Publish, c.name); got != c.want {
+		if got := permits(c.grant, registry.ActionPublish, c.name); got != c.want {
 			t.Errorf("%v %s: %t", c.grant.Permissions, c.name, got)
 		}
-		if permits(c.grant, auth.Edit, c.name) {
+		if permits(c.grant, registry.ActionEdit, c.name) {
 			t.Errorf("%v permits to edit", c.grant.Permissions)
 		}
 	}

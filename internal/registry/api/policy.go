@@ -7,7 +7,6 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // Policy is what the operator of a registry decides, and may decide anew while it runs.
@@ -52,7 +51,7 @@ func (p Policy) check() error {
 		return fmt.Errorf("validation %+q is none of off, observe and enforce", string(p.Validation))
 	}
 	for _, b := range p.Blocked {
-		if err := auth.CheckResource(b); err != nil {
+		if err := registry.CheckResource(b); err != nil {
 			return fmt.Errorf("blocked: %w", err)
 		}
 	}
@@ -61,9 +60,9 @@ func (p Policy) check() error {
 
 // blocks reports whether nobody may publish under name.
 func (p Policy) blocks(name string) bool {
-	g := auth.Grant{}
+	g := registry.Grant{}
 	for _, b := range p.Blocked {
-		g.Permissions = append(g.Permissions, auth.Permission{Action: auth.Publish, Resource: b})
+		g.Permissions = append(g.Permissions, registry.Permission{Action: registry.ActionPublish, Resource: b})
 	}
-	return g.Allows(auth.Publish, name)
+	return g.Allows(registry.ActionPublish, name)
 }

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // scalar is the length of the numbers of ECDSA over P-384, in bytes.
@@ -31,7 +31,7 @@ const maxRecords = 32
 
 // publicKey is the key of one record.
 type publicKey struct {
-	algorithm auth.Algorithm
+	algorithm registry.Algorithm
 	raw       []byte
 	p384      *ecdsa.PublicKey
 }
@@ -42,15 +42,15 @@ func parseRecord(algorithm, text string) (publicKey, error) {
 	if err != nil {
 		return publicKey{}, refuse("the key of the record is not base64")
 	}
-	k := publicKey{algorithm: auth.Algorithm(algorithm), raw: raw}
+	k := publicKey{algorithm: registry.Algorithm(algorithm), raw: raw}
 	switch k.algorithm {
-	case auth.Ed25519:
+	case registry.Ed25519:
 		if len(raw) != ed25519.PublicKeySize {
 			return publicKey{},
 				refuse("the ed25519 key of the record has %d bytes, not %d", len(raw), ed25519.PublicKeySize)
 		}
 		return k, nil
-	case auth.ECDSAP384:
+	case registry.ECDSAP384:
 		if len(raw) != 1+scalar || raw[0] != 2 && raw[0] != 3 {
 			return publicKey{},
 				refuse("the ecdsap384 key of the record is not the %d bytes of a compressed point", 1+scalar)
@@ -69,15 +69,15 @@ func parseRecord(algorithm, text string) (publicKey, error) {
 		return k, nil
 	}
 	return publicKey{},
-		refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, auth.Ed25519, auth.ECDSAP384)
+		refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, registry.Ed25519, registry.ECDSAP384)
 }
 
 // verifies reports whether signature is k's of message.
 func (k publicKey) verifies(message string, signature []byte) bool {
 	switch k.algorithm {
-	case auth.Ed25519:
+	case registry.Ed25519:
 		return len(signature) == ed25519.SignatureSize && ed25519.Verify(k.raw, []byte(message), signature)
-	case auth.ECDSAP384:
+	case registry.ECDSAP384:
 		if len(signature) != 2*scalar {
 			return false
 		}
@@ -95,7 +95,7 @@ func (k publicKey) name() string {
 
 // checkProof is nil if p is well formed and of now; it returns p's domain in lower case and
 // its signature.
-func checkProof(p auth.Proof, now time.Time) (domain string, signature []byte, err error) {
+func checkProof(p registry.Proof, now time.Time) (domain string, signature []byte, err error) {
 	domain = strings.ToLower(p.Domain)
 	if err := checkDomain(domain); err != nil {
 		return "", nil, err
@@ -104,10 +104,10 @@ func checkProof(p auth.Proof, now time.Time) (domain string, signature []byte, e
 	if err != nil {
 		return "", nil, refuse("the timestamp is not an RFC 3339 time")
 	}
-	if off := now.Sub(at); off > auth.Skew || off < -auth.Skew {
+	if off := now.Sub(at); off > registry.ProofSkew || off < -registry.ProofSkew {
 		return "", nil,
 			refuse("the timestamp is %s off, and at most %s are allowed; is the clock right?",
-				off.Abs().Round(time.Second), auth.Skew)
+				off.Abs().Round(time.Second), registry.ProofSkew)
 	}
 	if signature, err = hex.DecodeString(p.Signature); err != nil {
 		return "", nil, refuse("the signature is not hexadecimal")
@@ -131,7 +131,7 @@ func checkDomain(domain string) error {
 
 // verifyProof finds among texts the key that signed p. The message names the keys that were
 // tried, as a record that was left behind after a new key is the usual cause.
-func verifyProof(p auth.Proof, texts []string, signature []byte, where string) error {
+func verifyProof(p registry.Proof, texts []string, signature []byte, where string) error {
 	var keys []publicKey
 	var malformed error
 	for _, text := range texts {

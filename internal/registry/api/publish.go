@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -49,7 +48,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		s.Counters.Invalid.Add(1)
 		return nil, invalid(issues)
 	}
-	if grant != nil && !grant.Allows(auth.Publish, doc.Name) {
+	if grant != nil && !grant.Allows(registry.ActionPublish, doc.Name) {
 		s.Counters.Unauthorized.Add(1)
 		return nil, forbidden(*grant, doc.Name)
 	}
@@ -102,7 +101,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		return nil, err
 	}
 	s.Counters.Published.Add(1)
-	by, subject := auth.Method("nobody"), ""
+	by, subject := registry.LoginMethod("nobody"), ""
 	if grant != nil {
 		by, subject = grant.Method, grant.Subject
 	}

@@ -13,7 +13,7 @@
 //	POST  /validate                                 the same, without publishing
 //	PATCH /servers/{name}/versions/{version}/status the status of one version
 //	PATCH /servers/{name}/status                    of all versions
-//	POST  /auth/{method}                            a token, see package auth
+//	POST  /auth/{method}                            a token, see package registry
 //	GET   /ping /version /health
 //
 // and without a prefix /openapi.yaml, which describes them, /docs, the same for people,

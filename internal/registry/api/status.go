@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 type statusInput struct {
@@ -48,10 +47,10 @@ func (s *Server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 func (s *Server) change(
 	ctx context.Context, authorization, name, version string, body registry.StatusBody,
 ) (int, []registry.Record, error) {
-	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool {
-		return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name)
+	c, grant, err := s.judgeChange(ctx, authorization, func(g registry.Grant) bool {
+		return g.Allows(registry.ActionPublish, name) || g.Allows(registry.ActionEdit, name)
 	},
-		func(g auth.Grant) *registry.Problem { return forbidden(g, name) }, body)
+		func(g registry.Grant) *registry.Problem { return forbidden(g, name) }, body)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -61,11 +60,11 @@ func (s *Server) change(
 
 // judgeChange returns the change that a request asks for, if its bearer is allowed to make it.
 func (s *Server) judgeChange(
-	ctx context.Context, authorization string, allowed func(auth.Grant) bool,
-	refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
-) (registry.Change, auth.Grant, error) {
+	ctx context.Context, authorization string, allowed func(registry.Grant) bool,
+	refused func(registry.Grant) *registry.Problem, body registry.StatusBody,
+) (registry.Change, registry.Grant, error) {
 	if err := s.checkWritable(); err != nil {
-		return registry.Change{}, auth.Grant{}, err
+		return registry.Change{}, registry.Grant{}, err
 	}
 	grant, err := s.bearer(ctx, authorization)
 	if err == nil && !allowed(grant) {
@@ -73,16 +72,16 @@ func (s *Server) judgeChange(
 	}
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
-		return registry.Change{}, auth.Grant{}, err
+		return registry.Change{}, registry.Grant{}, err
 	}
 	c := registry.Change{Status: body.Status, At: s.Now(), By: actor(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == registry.Active {
-			return registry.Change{}, auth.Grant{},
+			return registry.Change{}, registry.Grant{},
 				registry.NewProblem(http.StatusBadRequest, "a message does not go with the status active")
 		}
 		if strings.Contains(c.Message, "\x00") { // no database has to keep it
-			return registry.Change{}, auth.Grant{},
+			return registry.Change{}, registry.Grant{},
 				registry.NewProblem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
 		}
 	}
@@ -93,7 +92,7 @@ func (s *Server) judgeChange(
 type statusChange struct {
 	kind, name, version string
 	registry.Change
-	grant auth.Grant // of who asked for it
+	grant registry.Grant // of who asked for it
 }
 
 // reportChange counts and logs the n records that c changed, or says what the error was.

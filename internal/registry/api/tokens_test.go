@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
@@ -29,7 +28,7 @@ func TestTokenPublishes(t *testing.T) {
 	if f.Checks.Load() != 0 {
 		t.Error("packages were fetched for a stranger")
 	}
-	edit, text, hash, err := registry.NewToken("", []auth.Permission{{Action: auth.Edit, Resource: "*"}},
+	edit, text, hash, err := registry.NewToken("", []registry.Permission{{Action: registry.ActionEdit, Resource: "*"}},
 		registrytest.Epoch, time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // MaxArchive is the default limit of an uploaded archive, in bytes.
@@ -43,7 +42,7 @@ type Archives struct {
 
 	// Authorize is asked before the body is read, and what it returns is the upload's
 	// Grant. It may be nil.
-	Authorize func(r *http.Request, name string) (*auth.Grant, error)
+	Authorize func(r *http.Request, name string) (*registry.Grant, error)
 
 	// Answer answers the other paths of the kind with JSON: rest is what follows a name,
 	// and of the kind itself the name is "". Without a body there is no such path. It may
@@ -68,8 +67,8 @@ const defaultUploads = 16
 
 // Upload is an archive that was received whole.
 type Upload struct {
-	Name    string      // from the path, decoded, not judged
-	Grant   *auth.Grant // what Authorize returned
+	Name    string          // from the path, decoded, not judged
+	Grant   *registry.Grant // what Authorize returned
 	Request *http.Request
 	Digest  digest.Digest // sha256
 	Size    int64

@@ -8,12 +8,11 @@ import (
 	"net/http"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// Login exchanges a proof for a token. The proof is encoded as JSON: an [auth.Proof],
+// Login exchanges a proof for a token. The proof is encoded as JSON: an [registry.Proof],
 // or a map with github_token or oidc_token; nil sends nothing.
-func (c *Client) Login(ctx context.Context, m auth.Method, proof any) (*registry.Session, error) {
+func (c *Client) Login(ctx context.Context, m registry.LoginMethod, proof any) (*registry.Session, error) {
 	var body []byte
 	if proof != nil {
 		var err error

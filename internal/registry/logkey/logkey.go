@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -24,14 +24,14 @@ const maxFile = 4 << 10
 // Read reads the key that signs a log: one line in the form of C2SP signed-note, of
 // which an origin that is not empty has to be the name, or a seed in the forms of a token
 // key, for the log with that origin. A file that others may read is refused, see
-// [auth.CheckPrivate].
+// [registry.CheckPrivate].
 func Read(path, origin string) (ledger.Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return ledger.Key{}, fmt.Errorf("log key: %w", err)
 	}
 	defer f.Close()
-	if err := auth.CheckPrivate(f); err != nil {
+	if err := registry.CheckPrivate(f); err != nil {
 		return ledger.Key{}, err
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -40,7 +40,7 @@ func Read(path, origin string) (ledger.Key, error) {
 	}
 	var key ledger.Key
 	if !strings.HasPrefix(string(text), "PRIVATE+KEY+") {
-		seed, err := auth.ReadKey(path)
+		seed, err := registry.ReadKey(path)
 		if err != nil {
 			return ledger.Key{},
 				fmt.Errorf("log key %s: neither a signer key of C2SP signed-note nor a seed of 32 bytes", path)

@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // TestTokens is the conformance suite of Tokens. Open gives an empty one.
 func TestTokens(t *testing.T, open func(*testing.T) registry.Tokens) {
 	ctx := context.Background()
 	s := open(t)
-	permissions := []auth.Permission{{Action: auth.Publish, Resource: "com.example/*"},
-		{Action: auth.Edit, Resource: "com.example/a"}}
+	permissions := []registry.Permission{{Action: registry.ActionPublish, Resource: "com.example/*"},
+		{Action: registry.ActionEdit, Resource: "com.example/a"}}
 	forever, _, hash1, err := registry.NewToken("release é", permissions, Epoch, time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -6,16 +6,15 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
 
 // NewToken makes a token that may publish under resources.
 func NewToken(t testing.TB, f *Fixture, resources ...string) string {
 	t.Helper()
-	var permissions []auth.Permission
+	var permissions []registry.Permission
 	for _, r := range resources {
-		permissions = append(permissions, auth.Permission{Action: auth.Publish, Resource: r})
+		permissions = append(permissions, registry.Permission{Action: registry.ActionPublish, Resource: r})
 	}
 	token, text, hash, err := registry.NewToken("for a test", permissions, registrytest.Epoch, time.Time{})
 	if err != nil {

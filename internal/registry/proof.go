@@ -1,4 +1,4 @@
-package auth
+package registry
 
 import (
 	"crypto/ecdsa"
@@ -14,7 +14,7 @@ import (
 )
 
 // Skew is how far a proof's time may be from the registry's.
-const Skew = 15 * time.Second
+const ProofSkew = 15 * time.Second
 
 // Proof is what a login by dns or http sends.
 type Proof struct {

@@ -1,4 +1,4 @@
-package auth
+package registry
 
 import (
 	"context"
@@ -35,12 +35,12 @@ func TestAllows(t *testing.T) {
 		{"*", "com.example/notes", true},
 		{"", "com.example/notes", false},
 	} {
-		g := Grant{Permissions: []Permission{{Edit, "*"}, {Publish, c.resource}}}
-		if got := g.Allows(Publish, c.name); got != c.want {
+		g := Grant{Permissions: []Permission{{ActionEdit, "*"}, {ActionPublish, c.resource}}}
+		if got := g.Allows(ActionPublish, c.name); got != c.want {
 			t.Errorf("%q allows %q: %v", c.resource, c.name, got)
 		}
 		g.Permissions = g.Permissions[1:]
-		if g.Allows(Edit, c.name) {
+		if g.Allows(ActionEdit, c.name) {
 			t.Errorf("%q to publish allows to edit", c.resource)
 		}
 	}

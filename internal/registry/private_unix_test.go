@@ -1,6 +1,6 @@
 //go:build unix
 
-package auth
+package registry
 
 import (
 	"os"

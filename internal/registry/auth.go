@@ -1,49 +1,4 @@
-// Package auth defines who may publish under which names: permissions and the grants that
-// hold them, the forms of tokens and proofs, and the key with which an author signs a proof.
-// It asks nobody; package api exchanges proofs for grants.
-//
-// # Tokens
-//
-// A login gives a JWT that is signed with Ed25519 (header alg EdDSA), is valid for five
-// minutes, and has the claims of the official registry:
-//
-//	{
-//	  "iss": "mcp-registry", "iat": …, "nbf": …, "exp": …,
-//	  "auth_method": "dns",
-//	  "auth_method_sub": "example.com",
-//	  "permissions": [{"action": "publish", "resource": "com.example/*"}]
-//	}
-//
-// Every replica that has the same key takes it; nothing is stored. An API token lives
-// longer and is an entry of the registry's tokens: "hlmk_" and 43 characters of base64url, which are
-// 32 random bytes. Only the SHA-256 of its text is kept.
-//
-// A resource is a name, or the beginning of names when it ends in "*"; "*" alone is
-// every name. Letters count as they are written.
-//
-// # Proofs
-//
-//	dns   a TXT record of the domain itself   com.example/* and com.example.*
-//	http  https://DOMAIN/.well-known/mcp-registry-auth, at most 4,096 bytes, no
-//	      redirects                            com.example/*
-//
-// Both hold one or several records of the form
-//
-//	v=MCPv1; k=ed25519; p=BASE64          the 32 bytes of the key
-//	v=MCPv1; k=ecdsap384; p=BASE64        the 49 bytes of the compressed point
-//
-// The login sends the domain, the time now (RFC 3339, at most 15 seconds off) and the
-// signature of that text in hexadecimal: 64 bytes of Ed25519, or 96 of ECDSA over
-// SHA-384, R and S in 48 bytes each. A domain is a name with a dot: no address, no port,
-// nothing below github.io, where who may write to one repository could speak for an
-// organisation.
-//
-//	github-at    a GitHub access token        io.github.USER/*, and io.github.ORG/* for
-//	                                          each organisation that USER owns
-//	github-oidc  a token of GitHub Actions    io.github.REPOSITORY_OWNER/*
-//	oidc         an ID token of one issuer    what the operator says
-//	none         nothing                      io.modelcontextprotocol.anonymous/*
-package auth
+package registry
 
 import (
 	"encoding/base64"
@@ -57,17 +12,17 @@ import (
 )
 
 // Method is how a token was obtained.
-type Method string
+type LoginMethod string
 
 // The methods.
 const (
-	GitHubAT   Method = "github-at"
-	GitHubOIDC Method = "github-oidc"
-	OIDC       Method = "oidc"
-	DNS        Method = "dns"
-	HTTP       Method = "http"
-	None       Method = "none"
-	APIToken   Method = "token" // an API token, without a login
+	MethodGitHubAT   LoginMethod = "github-at"
+	MethodGitHubOIDC LoginMethod = "github-oidc"
+	MethodOIDC       LoginMethod = "oidc"
+	MethodDNS        LoginMethod = "dns"
+	MethodHTTP       LoginMethod = "http"
+	MethodNone       LoginMethod = "none"
+	MethodToken      LoginMethod = "token" // an API token, without a login
 )
 
 // Action is what a permission is about.
@@ -75,8 +30,8 @@ type Action string
 
 // The actions. Either allows to change the status of a record.
 const (
-	Publish Action = "publish"
-	Edit    Action = "edit"
+	ActionPublish Action = "publish"
+	ActionEdit    Action = "edit"
 )
 
 // Permission allows one action on the names that Resource matches.
@@ -111,7 +66,7 @@ func ClaimedNames(token string) (names []string) {
 		return nil
 	}
 	for _, p := range claims.Permissions {
-		if p.Action == Publish {
+		if p.Action == ActionPublish {
 			names = append(names, p.Resource)
 		}
 	}
@@ -149,7 +104,7 @@ const (
 
 // Grant is what a token says of its bearer.
 type Grant struct {
-	Method      Method
+	Method      LoginMethod
 	Subject     string // a user, a domain, a workflow, the id of an API token
 	Permissions []Permission
 }
@@ -175,7 +130,7 @@ func (g Grant) Resources(action Action) []string {
 var ErrToken = errors.New("invalid token")
 
 // Anonymous is what a login without proof gives.
-func Anonymous() Grant {
+func AnonymousGrant() Grant {
 	const names = "io.modelcontextprotocol.anonymous/*"
-	return Grant{Method: None, Subject: "anonymous", Permissions: []Permission{{Publish, names}, {Edit, names}}}
+	return Grant{Method: MethodNone, Subject: "anonymous", Permissions: []Permission{{ActionPublish, names}, {ActionEdit, names}}}
 }
