@@ -16,10 +16,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
@@ -81,10 +80,10 @@ func (w *exampleWorld) serveRegistry() {
 	w.later(func() { log.Close() })
 	files, err := blobs.OpenFiles(w.path("blobs"))
 	check(err)
-	handler, err := server.New(api.Config{
+	handler, err := pages.NewSite(api.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off,
 		AllowAnonymous: true,
-		Blobs:          files, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
+		Blobs:          files, Archives: registry.ArchiveKinds(archive.Limits{}), ArchiveRecords: records,
 	})
 	check(err)
 	s := httptest.NewServer(handler)

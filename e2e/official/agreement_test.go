@@ -17,7 +17,7 @@ import (
 	flow "github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
@@ -75,7 +75,7 @@ func startHallmark(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	handler, err := server.New(api.Config{Records: db, Validation: registry.Off})
+	handler, err := pages.NewSite(api.Config{Records: db, Validation: registry.Off})
 	if err != nil {
 		t.Fatal(err)
 	}

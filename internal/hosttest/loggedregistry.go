@@ -26,10 +26,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -116,10 +115,10 @@ func (r *LoggedRegistry) TryStart() error {
 	if err != nil {
 		return err
 	}
-	handler, err := server.New(api.Config{
+	handler, err := pages.NewSite(api.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off,
 		AllowAnonymous: true,
-		Blobs:          blobs, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
+		Blobs:          blobs, Archives: registry.ArchiveKinds(archive.Limits{}), ArchiveRecords: records,
 	})
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -102,7 +101,7 @@ func ArchiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrit
 	if err != nil {
 		return integrity, hash, err
 	}
-	c, err := kinds.Plugin(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
+	c, err := registry.PluginKind(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
 	if err != nil {
 		return integrity, hash, err
 	}

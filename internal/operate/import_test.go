@@ -20,7 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -83,7 +83,7 @@ func serveUpstream(t *testing.T, n int) *upstream {
 	for i := range n {
 		insertDocument(t, u.db, notes(fmt.Sprintf("com.example/a%03d", i), "1.0.0", ""), i, nil)
 	}
-	h, err := server.New(api.Config{Records: u.db, Validation: registry.Off})
+	h, err := pages.NewSite(api.Config{Records: u.db, Validation: registry.Off})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -99,7 +98,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		a.addRefusedArchive(rec, errors.New("a finding without a list of evidence"))
 		return nil
 	}
-	kinds := kinds.All(archive.Limits{Packed: registry.MaxBlob})
+	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
 	rec.StatusMessage = document.Clip(strings.ReplaceAll(rec.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 	got, report, err := blobs.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
 	if err != nil {

@@ -36,7 +36,7 @@ func newOutside(o ServeOptions) api.Outside {
 		HTTP:               client,
 		LookupTXT:          net.DefaultResolver.LookupTXT,
 		ProofPort:          o.Login.ProofPort,
-		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, registry.PublicURL()), "/"),
+		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, registry.GitHubURL()), "/"),
 		GitHubOIDC:         o.Login.GitHubIssuer,
 		GitHubOIDCAudience: o.Login.GitHubAudience,
 		OIDC:               o.Login.OIDC,

@@ -24,9 +24,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -116,14 +115,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	fed.Go(func() { log.Feed(feeding, o.Witnesses) })
 	defer fed.Wait()
 	defer stopFeeding()
-	handler, err := server.New(api.Config{
+	handler, err := pages.NewSite(api.Config{
 		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
 		IsAsked: client.AsksAt, NoneIsAnonymous: true,
 		CurrentPolicy: current.get,
-		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Archives:      registry.ArchiveKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
 		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
 		Statuses:  records, Tokens: records.Tokens(),
 		Issuer: issuer, Logins: o.Login.Offered, Outside: newOutside(o), GitHubClient: o.Login.GitHubClient,

@@ -129,7 +129,7 @@ func (g Grant) Resources(action Action) []string {
 // revoked or unknown.
 var ErrToken = errors.New("invalid token")
 
-// Anonymous is what a login without proof gives.
+// AnonymousGrant is what a login without proof gives.
 func AnonymousGrant() Grant {
 	const names = "io.modelcontextprotocol.anonymous/*"
 	return Grant{Method: MethodNone, Subject: "anonymous", Permissions: []Permission{{ActionPublish, names}, {ActionEdit, names}}}

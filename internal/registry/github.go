@@ -17,8 +17,8 @@ import (
 // maxAnswer is the most that is read of an answer, in bytes.
 const maxAnswer = 2 << 20
 
-// PublicURL is the base URL of the public API of GitHub.
-func PublicURL() string {
+// GitHubURL is the base URL of the public API of GitHub.
+func GitHubURL() string {
 	u, err := url.Parse(model.RegistryURLGitHub)
 	if err != nil {
 		return ""
@@ -27,32 +27,32 @@ func PublicURL() string {
 	return u.String()
 }
 
-// API is how GitHub is asked.
-type API struct {
+// GitHub is how GitHub is asked.
+type GitHub struct {
 	HTTP *http.Client // its redirect policy is not used
 	URL  string       // base URL, without a slash at the end
 }
 
-// Answer is what the API answered, whatever its status is.
-type Answer struct {
+// GitHubAnswer is what the API answered, whatever its status is.
+type GitHubAnswer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 // Get requests a path of the API, with its query. The bearer token may be empty.
-func (a API) Get(ctx context.Context, path, token string) (Answer, error) {
+func (a GitHub) Get(ctx context.Context, path, token string) (GitHubAnswer, error) {
 	answer, err := a.get(ctx, path, token)
 	if err != nil {
-		return Answer{}, fmt.Errorf("GitHub: %w", err)
+		return GitHubAnswer{}, fmt.Errorf("GitHub: %w", err)
 	}
 	return answer, nil
 }
 
-func (a API) get(ctx context.Context, path, token string) (Answer, error) {
+func (a GitHub) get(ctx context.Context, path, token string) (GitHubAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+path, nil)
 	if err != nil {
-		return Answer{}, err
+		return GitHubAnswer{}, err
 	}
 	req.Header.Set("Accept", "application/vnd.github+json")
 	req.Header.Set("User-Agent", "hallmark")
@@ -63,18 +63,18 @@ func (a API) get(ctx context.Context, path, token string) (Answer, error) {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := client.Do(req)
 	if err != nil {
-		return Answer{}, err
+		return GitHubAnswer{}, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 	}
-	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, err
+	return GitHubAnswer{Status: res.StatusCode, Header: res.Header, Body: body}, err
 }
 
-// IsName reports whether text can be the name of a user or an organisation.
-func IsName(text string) bool { return ownerName().MatchString(text) }
+// IsGitHubName reports whether text can be the name of a user or an organisation.
+func IsGitHubName(text string) bool { return ownerName().MatchString(text) }
 
 var ownerName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
@@ -82,8 +82,8 @@ var ownerName = sync.OnceValue(func() *regexp.Regexp {
 
 // RepositoryID asks for the number of a repository, which stays when it is renamed. The token may
 // be empty.
-func (a API) RepositoryID(ctx context.Context, owner, name, token string) (string, error) {
-	if !IsName(owner) || !repositoryName().MatchString(name) {
+func (a GitHub) RepositoryID(ctx context.Context, owner, name, token string) (string, error) {
+	if !IsGitHubName(owner) || !repositoryName().MatchString(name) {
 		return "", fmt.Errorf("%+q is no repository of GitHub", owner+"/"+name)
 	}
 	answer, err := a.Get(ctx, "/repos/"+owner+"/"+name, token)

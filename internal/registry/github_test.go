@@ -14,7 +14,7 @@ func TestRepositoryID(t *testing.T) {
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	api := API{HTTP: srv.Client(), URL: srv.URL}
+	api := GitHub{HTTP: srv.Client(), URL: srv.URL}
 	if id, err := api.RepositoryID(t.Context(), "o", "r", ""); id != "12345678901" {
 		t.Errorf("id %q, %v", id, err)
 	}

@@ -5,29 +5,25 @@
 //
 // The packages in its directory are layered, and each imports only packages of the lines above its own:
 //
-//	archivesql, logsql, tokensql     statements that databases share
-//	blobs, client, kinds             archives, calls to a registry, what it publishes
-//	auth, login, github              who may publish what, and how somebody logs in
-//	logkey, migrations, style        keys of the log, changes of databases, what pages look like
-//	sqlite, postgres, log, dump      databases, the signed log, exports
-//	api                              a registry for programs
-//	pages                            the same for people
-//	server                           both, as one handler
+//	sqldb, logkey             what databases share, keys of the log
+//	blobs, client             archives, calls to a registry
+//	sqlite, postgres, log     databases, the signed log
+//	api                       a registry for programs
+//	pages                     the same for people, and both as one handler
 //
 // Package registrytest has the conformance suites of databases and heads.
 //
-// # Github
+// # Archives
 //
-// It asks GitHub's API about users and repositories, for logins of a registry and
-// for authors who begin a server.json.
+// What a registry publishes is of a kind ([ArchiveKind]), each a value in one table, which reads its archives:
+// the .facet of a facet and of a server that is packed from source, and the zip of a plugin. What an archive
+// claims of itself is recomputed from its bytes.
 //
-// An answer has at most 2 MiB and comes from the host that was asked: redirects are not followed.
+// # Who may publish
 //
-// # Auth
-//
-// It defines who may publish under which names: permissions and the grants that
-// hold them, the forms of tokens and proofs, and the key with which an author signs a proof.
-// It asks nobody; package api exchanges proofs for grants.
+// A [Permission] allows an action on the names that it matches, and a [Grant] holds permissions. An author
+// logs in by a [Proof], which a [ProofKey] signs, or by a token of GitHub ([GitHub]) or of another issuer; package
+// api exchanges these for grants.
 //
 // # Tokens
 //

@@ -29,7 +29,7 @@ package has to name the server: the line that it lacks is printed. A repository 
 for its number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := registry.API{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: registry.PublicURL()}
+			api := registry.GitHub{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: registry.GitHubURL()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {

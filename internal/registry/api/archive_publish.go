@@ -12,13 +12,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
 // archivesOf returns the transport of a kind, filled in with what serves it here.
-func (s *Server) archivesOf(k kinds.Kind) (*Archives, error) {
+func (s *Server) archivesOf(k registry.ArchiveKind) (*Archives, error) {
 	switch {
 	case !k.Kind.Publishes() || k.Kind == ledger.Server:
 		return nil, fmt.Errorf("registry: %q is no kind of archive", k.Kind)
@@ -82,7 +81,7 @@ func forbiddenArchive(g registry.Grant, name string) *registry.Problem {
 // acceptArchive judges an upload: everything is recomputed from its bytes, and whatever
 // does not match is reported at once.
 func (s *Server) acceptArchive(
-	ctx context.Context, k kinds.Kind, u Upload, keep func(context.Context) error,
+	ctx context.Context, k registry.ArchiveKind, u Upload, keep func(context.Context) error,
 ) (int, any, error) {
 	content, err := s.readArchive(ctx, k, u)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *Server) acceptArchive(
 
 // claimedSurface returns the api_surface that a publisher claims for a server, in the request or in
 // the packed manifest. If both claim one they must agree.
-func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (digest.Digest, error) {
+func (s *Server) claimedSurface(k registry.ArchiveKind, u Upload, packed digest.Digest) (digest.Digest, error) {
 	text := u.Request.URL.Query().Get(registry.SurfaceParameter)
 	if text == "" {
 		return packed, nil
@@ -161,7 +160,7 @@ func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (d
 }
 
 // readArchive waits for the publisher's turn and reads an upload.
-func (s *Server) readArchive(ctx context.Context, k kinds.Kind, u Upload) (*kinds.Content, error) {
+func (s *Server) readArchive(ctx context.Context, k registry.ArchiveKind, u Upload) (*registry.ArchiveContent, error) {
 	done, err := s.waitTurn(ctx, publisher(ctx, u.Grant))
 	if err != nil {
 		return nil, err
@@ -191,7 +190,7 @@ func (s *Server) readArchive(ctx context.Context, k kinds.Kind, u Upload) (*kind
 
 // judgeArchive judges what an archive claims of itself, and whether it is what its path
 // says. A verdict without an error allows.
-func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content, u Upload) (policy.Verdict, error) {
+func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *registry.ArchiveContent, u Upload) (policy.Verdict, error) {
 	document, err := rec.Document()
 	if err != nil {
 		s.Counters.Invalid.Add(1)
@@ -199,7 +198,7 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content
 		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
 		return policy.Verdict{}, p
 	}
-	report := kinds.Report(rec, content, document)
+	report := registry.ReportArchive(rec, content, document)
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)
 	var details []string
 	p := registry.NewProblem(http.StatusUnprocessableEntity, "")
@@ -236,7 +235,7 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content
 func (s *Server) answerExistingArchive(
 	ctx context.Context, first, rec registry.ArchiveRecord, keep func(context.Context) error,
 ) (int, any, error) {
-	if kinds.SameBytes(first, rec) {
+	if registry.SameArchive(first, rec) {
 		if err := keep(ctx); err != nil {
 			return 0, nil, err
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -31,7 +30,7 @@ func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 	if rec.Status == registry.Deleted {
 		return Archive{}, s.goneProblem(ctx, rec)
 	}
-	return Archive{Digest: rec.ContentHash, Name: kinds.Of(kind).FileName(rec.Name, rec.Version)}, nil
+	return Archive{Digest: rec.ContentHash, Name: registry.ArchiveKindOf(kind).FileName(rec.Name, rec.Version)}, nil
 }
 
 // goneProblem returns the answer for a version that is deleted, with the proof of the entry that says
@@ -200,7 +199,7 @@ func (s *Server) archiveStatus(
 // describeArchives adds the paths of a kind to the description of the API. They are not
 // routed by the library, whose patterns do not know names of two parts. A registry with a
 // log has the path of its entries.
-func describeArchives(api *huma.OpenAPI, k kinds.Kind, logged bool) {
+func describeArchives(api *huma.OpenAPI, k registry.ArchiveKind, logged bool) {
 	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
 	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
 		problems := &huma.Response{Description: "Error",

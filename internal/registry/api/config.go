@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -54,7 +53,7 @@ type Config struct {
 	Blobs registry.Blobs // what /health looks at besides Records; nil if there are none
 	// The archives that are taken besides documents, what their records are kept in, and
 	// how they come and go. The rest of Transport is filled in for each kind.
-	Archives       []kinds.Kind
+	Archives       []registry.ArchiveKind
 	ArchiveRecords registry.ArchiveRecords
 	Transport      Archives
 

@@ -22,7 +22,7 @@ const (
 func (o *Outside) LoginGitHub(ctx context.Context, token string) (registry.Grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, githubTime)
 	defer cancel()
-	api := registry.API{HTTP: o.HTTP, URL: o.GitHubAPI}
+	api := registry.GitHub{HTTP: o.HTTP, URL: o.GitHubAPI}
 	answer, err := api.Get(ctx, "/user", token)
 	if err != nil {
 		return registry.Grant{}, err
@@ -34,7 +34,7 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (registry.Grant
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &user) != nil {
 		return registry.Grant{}, fmt.Errorf("GitHub: answered %d about the user", answer.Status)
 	}
-	if !registry.IsName(user.Login) {
+	if !registry.IsGitHubName(user.Login) {
 		return registry.Grant{}, refuse("GitHub calls the user by a name that no server can have")
 	}
 	names := []registry.Permission{{Action: registry.ActionPublish, Resource: "io.github." + user.Login + "/*"}}
@@ -51,7 +51,7 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (registry.Grant
 // listOwned lists the organisations that the bearer of token owns. A token that may not read
 // them gives none. Every other failure is an error: otherwise an owner would be told that the
 // name belongs to somebody else.
-func listOwned(ctx context.Context, api registry.API, token string) ([]string, error) {
+func listOwned(ctx context.Context, api registry.GitHub, token string) ([]string, error) {
 	var owned []string
 	for page := 1; page <= githubPages; page++ {
 		list := fmt.Sprintf("/user/memberships/orgs?state=active&per_page=%d&page=%d", githubPage, page)
@@ -76,7 +76,7 @@ func listOwned(ctx context.Context, api registry.API, token string) ([]string, e
 			return nil, fmt.Errorf("GitHub: answered %d about organisations", answer.Status)
 		}
 		for _, m := range members {
-			if m.State == "active" && m.Role == "admin" && registry.IsName(m.Organization.Login) {
+			if m.State == "active" && m.Role == "admin" && registry.IsGitHubName(m.Organization.Login) {
 				owned = append(owned, m.Organization.Login)
 			}
 		}
@@ -102,7 +102,7 @@ func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token str
 	if err != nil {
 		return registry.Grant{}, err
 	}
-	if !registry.IsName(claims.Owner) {
+	if !registry.IsGitHubName(claims.Owner) {
 		return registry.Grant{}, refuse("the token names no owner of a repository")
 	}
 	names := []registry.Permission{{Action: registry.ActionPublish, Resource: "io.github." + claims.Owner + "/*"}}

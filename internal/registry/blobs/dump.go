@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -84,7 +83,7 @@ func ExportArchives(
 	out := bufio.NewWriterSize(w, 1<<20)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for _, kind := range kinds.Archives() {
+	for _, kind := range registry.ArchiveKindNames() {
 		for q := (registry.Query{Limit: registry.MaxLimit, Deleted: true}); ; {
 			page, next, err := records.ListArchives(ctx, kind, q)
 			if err != nil {
@@ -147,9 +146,9 @@ func exportBlob(ctx context.Context, enc *json.Encoder, blobs registry.Blobs, re
 // exported with rec, recomputed from its bytes. A record that is not that of the archive
 // is an error.
 func ReadArchive(
-	ctx context.Context, known []kinds.Kind, rec registry.ArchiveRecord, r *io.SectionReader,
+	ctx context.Context, known []registry.ArchiveKind, rec registry.ArchiveRecord, r *io.SectionReader,
 ) (registry.ArchiveRecord, evidence.Report, error) {
-	i := slices.IndexFunc(known, func(k kinds.Kind) bool { return string(k.Kind) == rec.Kind })
+	i := slices.IndexFunc(known, func(k registry.ArchiveKind) bool { return string(k.Kind) == rec.Kind })
 	if i < 0 {
 		return rec, nil, fmt.Errorf("%+.20q is no kind of archive", rec.Kind)
 	}
@@ -176,10 +175,10 @@ func ReadArchive(
 		return rec, nil, err
 	} else if b, err := found.Marshal(); err != nil {
 		return rec, nil, err
-	} else if !bytes.Equal(a, b) || !kinds.SameBytes(rec, got) {
+	} else if !bytes.Equal(a, b) || !registry.SameArchive(rec, got) {
 		return rec, nil, errors.New("the archive is not the one of the record")
 	}
-	return got, kinds.Report(got, content, document), nil
+	return got, registry.ReportArchive(got, content, document), nil
 }
 
 // Read calls use with each envelope of a dump, and archives with what belongs to

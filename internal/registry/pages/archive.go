@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -57,7 +56,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 		{"Author, as the manifest says", m.Author, false},
 		{"Runtime", m.Runtime, false},
 		{"Entry", m.Entry, false},
-		{"content_integrity (" + string(kinds.Of(kind).Fingerprint) + ")", rec.ContentIntegrity.String(), true},
+		{"content_integrity (" + string(registry.ArchiveKindOf(kind).Fingerprint) + ")", rec.ContentIntegrity.String(), true},
 		{"content_hash", rec.ContentHash.String(), true},
 		{"Size", evidence.Group(rec.Size) + " bytes", false},
 		{"Recomputed by", buildText(rec.Build), false},
@@ -87,7 +86,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 
 // archiveSurface fills in what a packed server shows, as far as its publisher says so.
 func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec registry.ArchiveRecord) error {
-	if !kinds.Of(data.Kind).Shows {
+	if !registry.ArchiveKindOf(data.Kind).Shows {
 		data.NoSurface = "What is captured is the surface of a server, not of a " + string(data.Kind) + "."
 		return nil
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -100,7 +99,7 @@ func (p *pages) diff(r *http.Request, kind ledger.Kind, name, version string) (*
 	}
 	data := compareSides(kind, sides[0], sides[1])
 	return &view{Template: "diff", Title: name + " " + data.Old.Version + " to " + data.New.Version,
-		Section: kinds.Of(kind).Title, Data: data}, nil
+		Section: registry.ArchiveKindOf(kind).Title, Data: data}, nil
 }
 
 // side reads one version.
@@ -133,7 +132,7 @@ func (p *pages) side(ctx context.Context, kind ledger.Kind, name, version string
 		document: rec.Manifest, files: rec.Assets,
 		digests: []labelledDigest{{"manifest", document}, {"content_integrity", rec.ContentIntegrity},
 			{"api_surface", rec.APISurface}}}
-	if !kinds.Of(kind).Shows {
+	if !registry.ArchiveKindOf(kind).Shows {
 		s.reason = "What is captured is the surface of a server, not of a " + string(kind) + "."
 		return s, nil
 	}

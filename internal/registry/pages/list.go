@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -79,7 +78,7 @@ func (p *pages) home(r *http.Request) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		part := listPart{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
+		part := listPart{Kind: kind, Title: registry.ArchiveKindOf(kind).Title, Items: items}
 		if next != "" {
 			part.More = listPath(kind, search, "")
 		}
@@ -113,7 +112,7 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := listPart{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
+	part := listPart{Kind: kind, Title: registry.ArchiveKindOf(kind).Title, Items: items}
 	if next != "" {
 		part.More = listPath(kind, search, next)
 	}
@@ -198,7 +197,7 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 	if next != "" {
 		data.More = pagePath(kind, name) + "?" + url.Values{"cursor": {next}}.Encode()
 	}
-	return &view{Template: "versions", Title: name, Section: kinds.Of(kind).Title, Data: data}, nil
+	return &view{Template: "versions", Title: name, Section: registry.ArchiveKindOf(kind).Title, Data: data}, nil
 }
 
 // versionsOf returns versions of a name from a cursor on, newest first, without deleted ones: at most

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 )
 
 // serve is the handler of a page.
@@ -70,7 +69,7 @@ func pageHeader(h http.Header, cache string) {
 func (p *pages) render(v *view) ([]byte, error) {
 	v.Style = template.CSS(api.Sheet)
 	for _, kind := range p.kinds() {
-		v.Sections = append(v.Sections, section{kinds.Of(kind).Title, "/" + registry.Plural(kind)})
+		v.Sections = append(v.Sections, section{registry.ArchiveKindOf(kind).Title, "/" + registry.Plural(kind)})
 	}
 	if p.Log != nil {
 		v.Sections = append(v.Sections, section{"Log", "/log"})

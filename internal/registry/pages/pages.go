@@ -1,5 +1,6 @@
 // Package pages shows a registry to people: search, lists, versions with their evidence, what
 // differs between two, and the log. What a publisher supplied becomes text and nothing else.
+// [NewSite] joins them with the API in one HTTP handler.
 package pages
 
 import (

@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
@@ -37,7 +36,7 @@ const evil = `<script>evil()</script><evil-tag ` +
 
 // pagesServer is a registry of everything that has pages.
 func pagesServer(t *testing.T) (*servertest.Fixture, *sqlite.DB) {
-	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.Archives = kinds.All(archive.Limits{}) })
+	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.Archives = registry.ArchiveKinds(archive.Limits{}) })
 	return f, f.Config.Records.(*sqlite.DB)
 }
 

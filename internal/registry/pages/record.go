@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -130,7 +129,7 @@ func (p *pages) oneVersion(r *http.Request, kind ledger.Kind, name, version stri
 	if data.Earlier, err = p.earlier(ctx, kind, name, data.Version); err != nil {
 		return nil, err
 	}
-	return &view{Template: "version", Title: name + " " + data.Version, Section: kinds.Of(kind).Title, Data: data}, nil
+	return &view{Template: "version", Title: name + " " + data.Version, Section: registry.ArchiveKindOf(kind).Title, Data: data}, nil
 }
 
 // deletedPage answers for a version that was deleted: that it was published stays in the
@@ -183,7 +182,7 @@ func (p *pages) addLogged(ctx context.Context, data *recordData, document, integ
 		from      string
 	}{
 		{evidence.Document, leaf.Document, document, "the record's document, in canonical form"},
-		{kinds.Of(data.Kind).Fingerprint, leaf.ContentIntegrity, integrity, "the record"},
+		{registry.ArchiveKindOf(data.Kind).Fingerprint, leaf.ContentIntegrity, integrity, "the record"},
 		{evidence.APISurface, leaf.APISurface, api, "the record"},
 	} {
 		if c.want.IsZero() && c.got.IsZero() {
@@ -262,7 +261,7 @@ func installTexts(kind ledger.Kind, name, version string) []string {
 	if !isPlainWord(name) || !isPlainWord(version) {
 		return nil
 	}
-	return kinds.Of(kind).Install(name, version, localName(name))
+	return registry.ArchiveKindOf(kind).Install(name, version, localName(name))
 }
 
 // localName is what a project may call a server: the last part of its name, or a word that

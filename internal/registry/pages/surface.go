@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -51,7 +50,7 @@ type keptSurface struct {
 // packedSurface is the surface that the archive of a server holds, or why there is none.
 func (p *pages) packedSurface(ctx context.Context, rec registry.ArchiveRecord) (*surface.Surface, string, error) {
 	want, ok := rec.Assets[SurfaceFile]
-	if !kinds.Of(ledger.Kind(rec.Kind)).Shows || !ok {
+	if !registry.ArchiveKindOf(ledger.Kind(rec.Kind)).Shows || !ok {
 		return nil, "The archive holds no " + SurfaceFile +
 			", in which its publisher would say what the server shows, and the registry runs no code of others.", nil
 	}

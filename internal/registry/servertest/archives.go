@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -63,7 +62,7 @@ func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed
 // FacetServer is a registry of archives with a log.
 func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log) {
 	return ServeLog(t, func(c *api.Config) {
-		c.Blobs, c.Archives, c.ArchiveRecords = FileBlobs(t), kinds.Facets(archive.Limits{}), c.Records.(*sqlite.DB)
+		c.Blobs, c.Archives, c.ArchiveRecords = FileBlobs(t), registry.FacetKinds(archive.Limits{}), c.Records.(*sqlite.DB)
 		c.Transport = api.Archives{Limit: 1 << 20, Spool: t.TempDir()}
 		if change != nil {
 			change(c)

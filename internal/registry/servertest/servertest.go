@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -75,7 +75,7 @@ func Serve(t *testing.T, report evidence.Report, change func(*api.Config)) *Fixt
 		}
 	}
 	f.Config = c
-	h, err := server.New(c)
+	h, err := pages.NewSite(c)
 	if err != nil {
 		t.Fatal(err)
 	}

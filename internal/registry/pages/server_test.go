@@ -1,4 +1,4 @@
-package server_test
+package pages_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -27,18 +27,18 @@ func TestNewRefuses(t *testing.T) {
 		"unknown validation":      {Records: db, Check: check, Validation: "strict"},
 		"requires, but is off":    {Records: db, Validation: registry.Off, RequireHashes: true},
 	} {
-		if _, err := server.New(c); err == nil {
+		if _, err := pages.NewSite(c); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := server.New(api.Config{Records: db, Validation: registry.Off}); err != nil {
+	if _, err := pages.NewSite(api.Config{Records: db, Validation: registry.Off}); err != nil {
 		t.Error(err)
 	}
 }
 
 // A publish outlasts what the server grants others for reading and writing.
 func TestSlowPublish(t *testing.T) {
-	h, err := server.New(api.Config{
+	h, err := pages.NewSite(api.Config{
 		Records: dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")), AllowAnonymous: true,
 		Check: func(ctx context.Context, _ *serverjson.Document) (evidence.Report, error) {
 			select {

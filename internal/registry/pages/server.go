@@ -1,16 +1,14 @@
-// Package server is a registry as one HTTP handler: the API and the pages.
-package server
+package pages
 
 import (
 	"fmt"
 	"net/http"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 )
 
-// New returns the handler of a registry.
-func New(c api.Config) (http.Handler, error) {
+// NewSite returns the handler of a registry.
+func NewSite(c api.Config) (http.Handler, error) {
 	s, err := api.New(c)
 	if err != nil {
 		return nil, err
@@ -19,7 +17,7 @@ func New(c api.Config) (http.Handler, error) {
 	if err := s.Mount(mux); err != nil {
 		return nil, err
 	}
-	if err := pages.Mount(mux, s); err != nil {
+	if err := Mount(mux, s); err != nil {
 		return nil, fmt.Errorf("registry: %w", err)
 	}
 	return s.Handler(mux), nil

@@ -1,4 +1,4 @@
-package kinds
+package registry
 
 import (
 	"context"
@@ -7,14 +7,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Kind is a kind of what a registry publishes. Everything in which kinds differ is a member, so
-// that no other code compares names of kinds. The table of [Of] has a row for each; to add a kind,
+// ArchiveKind is a kind of what a registry publishes. Everything in which kinds differ is a member, so
+// that no other code compares names of kinds. The table of [ArchiveKindOf] has a row for each; to add a kind,
 // add a row and the file that reads its archives.
-type Kind struct {
+type ArchiveKind struct {
 	Kind  ledger.Kind // paths have the plural
 	Title string      // of a list, for people
 
@@ -35,14 +34,14 @@ type Kind struct {
 	// Read reads an archive of the kind to its end, in memory that does not grow with it,
 	// and recomputes everything that it claims of itself. An error of the class
 	// validation says what is wrong with the archive; other errors are this machine's. It
-	// is called concurrently. It is nil for documents, and for a kind of [Of].
-	Read func(ctx context.Context, archive *io.SectionReader) (*Content, error)
+	// is called concurrently. It is nil for documents, and for a kind of [ArchiveKindOf].
+	Read func(ctx context.Context, archive *io.SectionReader) (*ArchiveContent, error)
 
-	read func(context.Context, *io.SectionReader, archive.Limits) (*Content, error)
+	read func(context.Context, *io.SectionReader, archive.Limits) (*ArchiveContent, error)
 }
 
-// Content is what was computed and read of an archive.
-type Content struct {
+// ArchiveContent is what was computed and read of an archive.
+type ArchiveContent struct {
 	Name, Version    string // as its manifest says
 	ContentIntegrity digest.Digest
 	TarSize          int64 // bytes of the contents that ContentIntegrity was computed of
@@ -53,9 +52,9 @@ type Content struct {
 	Evidence         evidence.Report          // of everything that the archive claims of itself
 }
 
-// Report is the evidence with which an archive is admitted: what it claims of
+// ReportArchive is the evidence with which an archive is admitted: what it claims of
 // itself, and what it and its manifest are found to be, which nobody claims.
-func Report(rec registry.ArchiveRecord, content *Content, document digest.Digest) evidence.Report {
+func ReportArchive(rec ArchiveRecord, content *ArchiveContent, document digest.Digest) evidence.Report {
 	found := func(scheme evidence.Scheme, d digest.Digest, size int64) evidence.Evidence {
 		return evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Publisher},
 			evidence.Observed{Digests: []digest.Digest{d}, Size: size})
@@ -66,8 +65,8 @@ func Report(rec registry.ArchiveRecord, content *Content, document digest.Digest
 	}, content.Evidence...)
 }
 
-// SameBytes reports whether two records are of the same bytes.
-func SameBytes(first, rec registry.ArchiveRecord) bool {
+// SameArchive reports whether two records are of the same bytes.
+func SameArchive(first, rec ArchiveRecord) bool {
 	e := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
 			Want: []digest.Digest{first.ContentHash}},

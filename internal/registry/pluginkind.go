@@ -1,4 +1,4 @@
-package kinds
+package registry
 
 import (
 	"context"
@@ -8,18 +8,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // readPlugin reads the zip of a plugin. Its files are unpacked for each hash anew, and
 // not held.
-func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*Content, error) {
+func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
 	if limits.Unpacked <= 0 {
 		limits.Unpacked = plugin.MaxBytes
 	}
-	packed, _, err := digest.FromReader(registry.ContextReader(ctx, r))
+	packed, _, err := digest.FromReader(ContextReader(ctx, r))
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits)
 	if err != nil {
 		return nil, err
 	}
-	c := &Content{Name: m.Name, Version: m.Version, ContentIntegrity: result.Tree, TarSize: b.Bytes(),
+	c := &ArchiveContent{Name: m.Name, Version: m.Version, ContentIntegrity: result.Tree, TarSize: b.Bytes(),
 		ContentHash: packed, Manifest: m.Raw, Evidence: report}
 	c.Assets, err = tree.Digests(ctx, files, open, 1)
 	return c, err

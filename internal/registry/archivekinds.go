@@ -1,7 +1,4 @@
-// Package kinds holds the kinds of what a registry publishes, each a value in one table, and
-// reads their archives: the .facet of a facet and of a server that is packed from source, and
-// the zip of a plugin. What an archive claims of itself is recomputed from its bytes.
-package kinds
+package registry
 
 import (
 	"context"
@@ -11,12 +8,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// table has a row for each kind, in the order in which people see them.
-var table = []Kind{
+// archiveKinds has a row for each kind, in the order in which people see them.
+var archiveKinds = []ArchiveKind{
 	{
 		Kind: ledger.Server, Title: "Servers",
 		Install: func(name, version, local string) []string {
@@ -58,46 +54,48 @@ func providerTexts(local, member, name, version string) []string {
 	}
 }
 
-// Of returns the row of a kind, without Read. For a kind that has no row it returns one whose title is
+// ArchiveKindOf returns the row of a kind, without Read. For a kind that has no row it returns one whose title is
 // the plural.
-func Of(kind ledger.Kind) Kind {
-	if i := slices.IndexFunc(table, func(k Kind) bool { return k.Kind == kind }); i >= 0 {
-		return table[i]
+func ArchiveKindOf(kind ledger.Kind) ArchiveKind {
+	if i := slices.IndexFunc(archiveKinds, func(k ArchiveKind) bool { return k.Kind == kind }); i >= 0 {
+		return archiveKinds[i]
 	}
-	return Kind{Kind: kind, Title: registry.Plural(kind), Fingerprint: evidence.FacetTar, FileName: facet.FileName,
+	return ArchiveKind{Kind: kind, Title: Plural(kind), Fingerprint: evidence.FacetTar, FileName: facet.FileName,
 		Install: func(string, string, string) []string { return nil }}
 }
 
-// All are the kinds of archives, which read them within limits.
-func All(limits archive.Limits) []Kind {
-	return selectKinds(limits, func(k Kind) bool { return k.read != nil })
+// ArchiveKinds are the kinds of archives, which read them within limits.
+func ArchiveKinds(limits archive.Limits) []ArchiveKind {
+	return selectKinds(limits, func(k ArchiveKind) bool { return k.read != nil })
 }
 
-// Facets are the kinds of archives that package facet reads: facets, and servers that
+// FacetKinds are the kinds of archives that package facet reads: facets, and servers that
 // are packed from source.
-func Facets(limits archive.Limits) []Kind {
-	return selectKinds(limits, func(k Kind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
+func FacetKinds(limits archive.Limits) []ArchiveKind {
+	return selectKinds(limits, func(k ArchiveKind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
 }
 
-// Plugin is the kind of the zips of plugins.
-func Plugin(limits archive.Limits) Kind {
-	return selectKinds(limits, func(k Kind) bool { return k.Kind == ledger.Plugin })[0]
+// PluginKind is the kind of the zips of plugins.
+func PluginKind(limits archive.Limits) ArchiveKind {
+	return selectKinds(limits, func(k ArchiveKind) bool { return k.Kind == ledger.Plugin })[0]
 }
 
 // selectKinds returns the wanted kinds, which read archives within limits.
-func selectKinds(limits archive.Limits, wanted func(Kind) bool) (out []Kind) {
-	for _, k := range table {
+func selectKinds(limits archive.Limits, wanted func(ArchiveKind) bool) (out []ArchiveKind) {
+	for _, k := range archiveKinds {
 		if wanted(k) {
-			k.Read = func(ctx context.Context, r *io.SectionReader) (*Content, error) { return k.read(ctx, r, limits) }
+			k.Read = func(ctx context.Context, r *io.SectionReader) (*ArchiveContent, error) {
+				return k.read(ctx, r, limits)
+			}
 			out = append(out, k)
 		}
 	}
 	return out
 }
 
-// Archives are the names of the kinds of archives, in alphabetical order.
-func Archives() (names []ledger.Kind) {
-	for _, k := range table {
+// ArchiveKindNames are the names of the kinds of archives, in alphabetical order.
+func ArchiveKindNames() (names []ledger.Kind) {
+	for _, k := range archiveKinds {
 		if k.read != nil {
 			names = append(names, k.Kind)
 		}

@@ -1,4 +1,4 @@
-package kinds
+package registry
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -17,14 +16,14 @@ func invalidArchive(file, path, format string, args ...any) error {
 }
 
 // readFacet reads the .facet of a facet.
-func readFacet(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*Content, error) {
+func readFacet(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
 	a, c, err := readArchive(ctx, r, limits)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.Manifest == nil:
 		return nil, invalidArchive("archive", "", "holds a server, which is published under %s",
-			registry.Plural(ledger.Artifact))
+			Plural(ledger.Artifact))
 	case a.Manifest.Private:
 		return nil, invalidArchive(facet.ManifestFile, "/private", "a private facet is not published")
 	}
@@ -33,26 +32,26 @@ func readFacet(ctx context.Context, r *io.SectionReader, limits archive.Limits) 
 }
 
 // readServer reads the .facet of a server that is packed from source.
-func readServer(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*Content, error) {
+func readServer(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
 	a, c, err := readArchive(ctx, r, limits)
 	switch {
 	case err != nil:
 		return nil, err
 	case a.Source == nil:
 		return nil, invalidArchive("archive", "", "holds a facet, which is published under %s",
-			registry.Plural(ledger.Facet))
+			Plural(ledger.Facet))
 	}
 	c.Manifest, c.APISurface = a.Source.Raw, a.Source.APISurface
 	return c, nil
 }
 
 // readArchive reads what a .facet of either kind has.
-func readArchive(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*facet.Archive, *Content, error) {
-	a, err := facet.Read(registry.ContextReader(ctx, r), limits, nil)
+func readArchive(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*facet.Archive, *ArchiveContent, error) {
+	a, err := facet.Read(ContextReader(ctx, r), limits, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &Content{
+	c := &ArchiveContent{
 		Name: a.Name(), Version: a.Version(), ContentIntegrity: a.Integrity, TarSize: a.TarSize,
 		ContentHash: a.ContentHash, Assets: a.Digests,
 	}

@@ -1,4 +1,4 @@
-package kinds_test
+package registry_test
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -64,7 +63,7 @@ func section(data []byte) *io.SectionReader {
 // nobody else's business, or damaged, are their author's mistake.
 func TestRead(t *testing.T) {
 	all, ctx := archives(t), t.Context()
-	for _, k := range kinds.All(archive.Limits{}) {
+	for _, k := range registry.ArchiveKinds(archive.Limits{}) {
 		for name, data := range all {
 			c, err := k.Read(ctx, section(data))
 			if name != string(k.Kind) {
@@ -80,7 +79,7 @@ func TestRead(t *testing.T) {
 			rec := registry.ArchiveRecord{Kind: name, Name: c.Name, Version: c.Version, Manifest: c.Manifest,
 				ContentHash: c.ContentHash, ContentIntegrity: c.ContentIntegrity, Size: int64(len(data))}
 			document, err := rec.Document()
-			v := policy.Judge(policy.Accept, policy.Settings{}, kinds.Report(rec, c, document))
+			v := policy.Judge(policy.Accept, policy.Settings{}, registry.ReportArchive(rec, c, document))
 			if err != nil || !v.Allowed() || rec.Admit(v.Admitted()) != nil ||
 				!evidence.Same(c.ContentHash, digest.FromBytes(data)) || len(c.Assets) < 2 {
 				t.Errorf("%s: %v, %v: %+v", name, err, v.Err(), c)
@@ -100,7 +99,7 @@ func TestRead(t *testing.T) {
 // What is larger than the limits is refused by every kind.
 func TestReadLimits(t *testing.T) {
 	all := archives(t)
-	for _, k := range kinds.All(archive.Limits{Unpacked: 16}) {
+	for _, k := range registry.ArchiveKinds(archive.Limits{Unpacked: 16}) {
 		if c, err := k.Read(t.Context(), section(all[string(k.Kind)])); evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%s: %+v, %v", k.Kind, c, err)
 		}
@@ -110,19 +109,19 @@ func TestReadLimits(t *testing.T) {
 // One table tells the kinds apart: what is an archive can be read and saved, a kind without a row has a title
 // and nothing to install, and no text has another version than it is asked for.
 func TestTable(t *testing.T) {
-	if got := kinds.Archives(); !slices.Equal(got, []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin}) {
+	if got := registry.ArchiveKindNames(); !slices.Equal(got, []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin}) {
 		t.Errorf("archives: %q", got)
 	}
-	if k := kinds.Plugin(archive.Limits{}); k.Kind != ledger.Plugin || k.FileName("a", "1.0.0") != "a-1.0.0.zip" {
+	if k := registry.PluginKind(archive.Limits{}); k.Kind != ledger.Plugin || k.FileName("a", "1.0.0") != "a-1.0.0.zip" {
 		t.Errorf("%+v", k)
 	}
-	for _, k := range kinds.Facets(archive.Limits{}) {
+	for _, k := range registry.FacetKinds(archive.Limits{}) {
 		if k.Kind == ledger.Plugin || !strings.HasSuffix(k.FileName("@acme/a", "1.0.0"), "acme-a-1.0.0.facet") {
 			t.Errorf("%+v", k)
 		}
 	}
-	for _, kind := range append(kinds.Archives(), ledger.Server, "other") {
-		k := kinds.Of(kind)
+	for _, kind := range append(registry.ArchiveKindNames(), ledger.Server, "other") {
+		k := registry.ArchiveKindOf(kind)
 		text := strings.Join(k.Install("@acme/a", "1.2.3", "local"), "")
 		if k.Kind != kind || k.Title == "" || (text == "") != (kind == "other") ||
 			text != "" && !strings.Contains(text, "@acme/a@1.2.3") {
@@ -130,9 +129,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	a := registry.ArchiveRecord{ContentHash: digest.FromBytes(nil)}
-	if b := (registry.ArchiveRecord{ContentHash: digest.FromBytes([]byte("b"))}); kinds.SameBytes(a, b) ||
-		!kinds.SameBytes(a, a) ||
-		kinds.SameBytes(registry.ArchiveRecord{}, registry.ArchiveRecord{}) {
+	if b := (registry.ArchiveRecord{ContentHash: digest.FromBytes([]byte("b"))}); registry.SameArchive(a, b) ||
+		!registry.SameArchive(a, a) ||
+		registry.SameArchive(registry.ArchiveRecord{}, registry.ArchiveRecord{}) {
 		t.Error("records are of the same bytes by something else than their digests")
 	}
 }
