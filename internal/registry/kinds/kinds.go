@@ -73,12 +73,6 @@ func All(limits archive.Limits) []Kind {
 	return selectKinds(limits, func(k Kind) bool { return k.read != nil })
 }
 
-// Facets are the kinds of archives that package facet reads: facets, and servers that
-// are packed from source.
-func Facets(limits archive.Limits) []Kind {
-	return selectKinds(limits, func(k Kind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
-}
-
 // Plugin is the kind of the zips of plugins.
 func Plugin(limits archive.Limits) Kind {
 	return selectKinds(limits, func(k Kind) bool { return k.Kind == ledger.Plugin })[0]

@@ -116,8 +116,8 @@ func TestTable(t *testing.T) {
 	if k := kinds.Plugin(archive.Limits{}); k.Kind != ledger.Plugin || k.FileName("a", "1.0.0") != "a-1.0.0.zip" {
 		t.Errorf("%+v", k)
 	}
-	for _, k := range kinds.Facets(archive.Limits{}) {
-		if k.Kind == ledger.Plugin || !strings.HasSuffix(k.FileName("@acme/a", "1.0.0"), "acme-a-1.0.0.facet") {
+	for _, k := range kinds.All(archive.Limits{}) {
+		if k.Kind != ledger.Plugin && !strings.HasSuffix(k.FileName("@acme/a", "1.0.0"), "acme-a-1.0.0.facet") {
 			t.Errorf("%+v", k)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,7 +64,8 @@ func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed
 // FacetServer is a registry of archives with a log.
 func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log) {
 	return ServeLog(t, func(c *api.Config) {
-		c.Blobs, c.Archives, c.ArchiveRecords = FileBlobs(t), kinds.Facets(archive.Limits{}), c.Records.(*sqlite.DB)
+		c.Blobs, c.ArchiveRecords = FileBlobs(t), c.Records.(*sqlite.DB)
+		c.Archives = slices.DeleteFunc(kinds.All(archive.Limits{}), func(k kinds.Kind) bool { return k.Kind == ledger.Plugin })
 		c.Transport = api.Archives{Limit: 1 << 20, Spool: t.TempDir()}
 		if change != nil {
 			change(c)
