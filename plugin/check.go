@@ -17,7 +17,7 @@ import (
 // Host is what a plugin is checked for: what its host permits, demands and knows.
 type Host struct {
 	Flags          Flags
-	Strict         bool            // see package policy
+	Strict         bool            // see docs/policy.md
 	Scan           Scan            // finds imports; see Scans
 	Allowlist      *Allowlist      // nil: there is none
 	AllowlistName  string          // for messages

@@ -2,9 +2,6 @@ package policy
 
 import (
 	"errors"
-	"go/parser"
-	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,39 +15,8 @@ var (
 	other = digest.FromBytes([]byte("other"))
 )
 
-// row is one line of the table in the package comment.
-type row struct {
-	flow      Flow
-	scheme    evidence.Scheme
-	authority evidence.Authority
-	cells     []string // match, mismatch, absent, waived, unverifiable, missing
-}
-
 var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived,
 	evidence.Unverifiable, evidence.Missing}
-
-// commentTable reads the table from the package comment.
-func commentTable(t *testing.T) []row {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), "policy.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns := regexp.MustCompile(`flow +scheme +authority +match +mismatch +absent +waived +unverifiable +missing\n`).FindStringIndex(f.Doc.Text())
-	if columns == nil {
-		t.Fatal("the package comment has no table with these columns")
-	}
-	text := f.Doc.Text()[columns[1]:]
-	var rows []row
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) != 9 {
-			break
-		}
-		rows = append(rows, row{Flow(fields[0]), evidence.Scheme(fields[1]), evidence.Authority(fields[2]), fields[3:]})
-	}
-	return rows
-}
 
 func (d decision) String() string {
 	switch {
@@ -60,33 +26,6 @@ func (d decision) String() string {
 		return "warn"
 	}
 	return "-"
-}
-
-// The table of the comment, which people read, is the one of the code, which decides.
-func TestCommentTable(t *testing.T) {
-	inComment := map[Flow][]string{}
-	for _, r := range commentTable(t) {
-		inComment[r.flow] = append(inComment[r.flow],
-			strings.Join(append([]string{string(r.scheme), string(r.authority)}, r.cells...), " "))
-	}
-	if len(inComment) != len(table) {
-		t.Errorf("%d flows in the comment, %d in the code", len(inComment), len(table))
-	}
-	for flow, rules := range table {
-		var inCode []string
-		for _, r := range rules {
-			cells := []string{string(r.scheme), string(r.authority)}
-			for _, d := range []decision{r.does.match, r.does.mismatch, r.does.absent, r.does.waived,
-				r.does.unverifiable, r.does.missing} {
-				cells = append(cells, d.String())
-			}
-			inCode = append(inCode, strings.Join(cells, " "))
-		}
-		if !slices.Equal(inCode, inComment[flow]) {
-			t.Errorf("%s: code\n\t%s\ncomment\n\t%s", flow, strings.Join(inCode, "\n\t"),
-				strings.Join(inComment[flow], "\n\t"))
-		}
-	}
 }
 
 // made is evidence with a given outcome.
@@ -105,59 +44,57 @@ func made(scheme evidence.Scheme, authority evidence.Authority, o evidence.Outco
 	return e
 }
 
-// Judge does for every cell what the comment says.
+// Every cell decides as it says, whatever stands beside it: what is refused has its class and admits nothing, and a
+// claim that is malformed, or a weak match, is refused at least as much. Which cell says what, TestVerdicts knows.
 func TestEveryCell(t *testing.T) {
-	rows := commentTable(t)
-	if len(rows) < 30 {
-		t.Fatalf("only %d rows", len(rows))
+	for flow, rules := range table {
+		for _, r := range rules {
+			for _, o := range outcomes {
+				testCell(t, flow, r, o)
+			}
+		}
 	}
-	for _, r := range rows {
-		for i, o := range outcomes {
-			e := made(r.scheme, r.authority, o)
-			v := Judge(r.flow, Settings{}, evidence.Report{e})
-			want := r.cells[i]
-			class := "ok"
-			if want != "-" && want != "warn" {
-				class = want
-			}
-			name := strings.Join([]string{string(r.flow), string(r.scheme), string(r.authority), string(o)}, " ")
-			if v.Class().String() != class || v.Allowed() != (class == "ok") || (v.Err() == nil) != v.Allowed() ||
-				(len(v.Warnings()) == 1) != (want == "warn") {
-				t.Errorf("%s: class %v, warnings %d; want %s", name, v.Class(), len(v.Warnings()), want)
-			}
-			if !v.Allowed() {
-				if evidence.ClassOf(v.Err()) != v.Class() || len(v.Refused()) != 1 {
-					t.Errorf("%s: %v", name, v.Err())
-				}
-				if v.Admitted().grants != nil {
-					t.Errorf("%s: a refusal admits", name)
-				}
-				// One refusal outweighs any number of matches.
-				if Judge(r.flow, Settings{}, evidence.Report{made(rows[0].scheme, rows[0].authority, evidence.Match),
-					e, e}).Allowed() {
-					t.Errorf("%s: allowed beside a match", name)
-				}
-			}
-			if o == evidence.Unverifiable {
-				e.Cause = evidence.Malformed
-				if want == "operation" {
-					class = "validation"
-				}
-				if got := Judge(r.flow, Settings{}, evidence.Report{e}).Class().String(); got != class {
-					t.Errorf("%s, malformed: %s, want %s", name, got, class)
-				}
-			}
-			if o == evidence.Match && want == "-" {
-				e.Weak = true
-				weak := Judge(r.flow, Settings{}, evidence.Report{e})
-				wanted := r.cells[2] // absent
-				if r.authority == evidence.Verify {
-					wanted = "warn"
-				}
-				if got := weak.Findings[0]; (decision{got.Class, got.Warning}).String() != wanted {
-					t.Errorf("%s, weak: %+v, want %s", name, got, wanted)
-				}
-			}
+}
+
+func testCell(t *testing.T, flow Flow, r *rule, o evidence.Outcome) {
+	name := strings.Join([]string{string(flow), string(r.scheme), string(r.authority), string(o)}, " ")
+	e, want := made(r.scheme, r.authority, o), r.does.of(o)
+	v := Judge(flow, Settings{}, evidence.Report{e})
+	if v.Class() != want.refuse || v.Allowed() != (want.refuse == evidence.OK) || (v.Err() == nil) != v.Allowed() ||
+		(len(v.Warnings()) == 1) != want.warn {
+		t.Errorf("%s: class %v, warnings %d; want %s", name, v.Class(), len(v.Warnings()), want)
+	}
+	if !v.Allowed() {
+		if evidence.ClassOf(v.Err()) != v.Class() || len(v.Refused()) != 1 {
+			t.Errorf("%s: %v", name, v.Err())
+		}
+		if v.Admitted().grants != nil {
+			t.Errorf("%s: a refusal admits", name)
+		}
+		// One refusal outweighs any number of matches.
+		first := table[flow][0]
+		if Judge(flow, Settings{}, evidence.Report{made(first.scheme, first.authority, evidence.Match), e, e}).Allowed() {
+			t.Errorf("%s: allowed beside a match", name)
+		}
+	}
+	if o == evidence.Unverifiable {
+		e.Cause = evidence.Malformed
+		class := want.refuse
+		if want == operation {
+			class = evidence.Validation
+		}
+		if got := Judge(flow, Settings{}, evidence.Report{e}).Class(); got != class {
+			t.Errorf("%s, malformed: %s, want %s", name, got, class)
+		}
+	}
+	if o == evidence.Match && want == allow {
+		e.Weak = true
+		wanted := r.does.absent
+		if r.authority == evidence.Verify {
+			wanted = warn
+		}
+		if got := Judge(flow, Settings{}, evidence.Report{e}).Findings[0]; (decision{got.Class, got.Warning}) != wanted {
+			t.Errorf("%s, weak: %+v, want %s", name, got, wanted)
 		}
 	}
 }
@@ -182,8 +119,10 @@ var (
 // What the table does not name is refused, whatever its outcome.
 func TestUnknownIsRefused(t *testing.T) {
 	known := map[string]bool{}
-	for _, r := range commentTable(t) {
-		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
+	for flow, rules := range table {
+		for _, r := range rules {
+			known[string(flow)+string(r.scheme)+string(r.authority)] = true
+		}
 	}
 	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin,
 		"other", ""}
@@ -290,8 +229,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// The settings of flow plugin, each against every cell: it changes those that the package
-// comment says, and no cell becomes laxer.
+// The settings of flow plugin, each against every cell: it changes those that are named here, and no cell
+// becomes laxer.
 func TestPluginSettings(t *testing.T) {
 	type cell struct {
 		scheme    evidence.Scheme
@@ -331,15 +270,17 @@ func TestPluginSettings(t *testing.T) {
 			{evidence.Tool, evidence.Caller, evidence.Unverifiable}: "validation",
 		}},
 	} {
-		for _, r := range commentTable(t) {
-			for i, o := range outcomes {
-				want := r.cells[i]
-				if s, ok := c.want[cell{r.scheme, r.authority, o}]; ok && r.flow == Plugin {
-					want = s
-				}
-				f := Judge(r.flow, c.settings, evidence.Report{made(r.scheme, r.authority, o)}).Findings[0]
-				if got := (decision{f.Class, f.Warning}).String(); got != want {
-					t.Errorf("%s: %s %s %s %s: %s, want %s", name, r.flow, r.scheme, r.authority, o, got, want)
+		for flow, rules := range table {
+			for _, r := range rules {
+				for _, o := range outcomes {
+					want := r.does.of(o).String()
+					if s, ok := c.want[cell{r.scheme, r.authority, o}]; ok && flow == Plugin {
+						want = s
+					}
+					f := Judge(flow, c.settings, evidence.Report{made(r.scheme, r.authority, o)}).Findings[0]
+					if got := (decision{f.Class, f.Warning}).String(); got != want {
+						t.Errorf("%s: %s %s %s %s: %s, want %s", name, flow, r.scheme, r.authority, o, got, want)
+					}
 				}
 			}
 		}
@@ -446,8 +387,7 @@ func TestRefusalPrints(t *testing.T) {
 }
 
 // What is owed and gone is refused wherever it can be asked for, with exit code 4, or 3 where
-// bytes are about to be used that nothing else covers; no setting makes a warning of it. The
-// expectation stands here, and not in the table's comment.
+// bytes are about to be used that nothing else covers; no setting makes a warning of it.
 func TestMissingIsRefused(t *testing.T) {
 	lax := []Settings{{}, {MissingHashes: MissingAllow}, {MissingHashes: MissingWarn}}
 	for flow, rules := range table {
@@ -485,8 +425,8 @@ func TestMissingIsRefused(t *testing.T) {
 // A check that ends with "verified" holds no row that says mismatch: none is only warned of. An advisory is about a
 // version that still has the bytes that were locked.
 func TestCheckRefusesMismatches(t *testing.T) {
-	for _, r := range commentTable(t) {
-		if r.flow != Check || r.scheme == evidence.Advisory {
+	for _, r := range table[Check] {
+		if r.scheme == evidence.Advisory {
 			continue
 		}
 		e := evidence.Evidence{Claim: evidence.Claim{Scheme: r.scheme, Authority: r.authority}, Outcome: evidence.Mismatch}

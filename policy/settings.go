@@ -43,7 +43,7 @@ type Settings struct {
 	// [IsWaiver], and what clients read that no lock covers.
 	RefuseWaived bool
 
-	// Of flow plugin; the package comment says what each does.
+	// Of flow plugin; docs/policy.md has the cells that each changes.
 	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool
 }
 
@@ -131,7 +131,7 @@ type stricterRow struct {
 	does      decision
 }
 
-// stricterRows are the settings of flow plugin, as the package comment lists them.
+// stricterRows are the settings of flow plugin.
 var stricterRows = []stricterRow{
 	{
 		scheme: evidence.Coverage, outcomes: []evidence.Outcome{evidence.Absent},

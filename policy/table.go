@@ -9,8 +9,8 @@ import (
 // rows are all rows of the table. A row that several flows share stands once.
 var rows = slices.Concat(recordRows, archiveRows, logRows, lockRows, machineRows, pluginRows)
 
-// table is the source of the table in the package comment; a test keeps the two
-// equal. Evidence without a rule is refused.
+// table has the rows of each flow; docs/policy.md is written from it. Evidence without a
+// rule is refused.
 var table = rulesByFlow(rows)
 
 func rulesByFlow(rows []rule) map[Flow][]*rule {

@@ -62,19 +62,11 @@ func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, InvalidError(where, err)
 	}
-	all, report, err := Subjects(h.Fetch, doc, where, true)
+	_, report, err := Observe(ctx, h, doc, where, true)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	client := h.Fetch.For(doc.Name).ForRefs(RefsOf(all)...)
-	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
-		return policy.Verdict{}, err
-	}
-	more, err := ObserveWhole(ctx, client, doc, all, nil)
-	if err != nil {
-		return policy.Verdict{}, err
-	}
-	return policy.Judge(policy.Verify, s, append(report, more...)), nil
+	return policy.Judge(policy.Verify, s, report), nil
 }
 
 // OpenError returns the error of opening a file that the user named. A missing file is a

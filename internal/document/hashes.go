@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -58,22 +57,7 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if err != nil {
 		return nil, InvalidError(where, err)
 	}
-	all, _, err := Subjects(h.Fetch, doc, where, true)
-	if err != nil {
-		return nil, err
-	}
-	client := h.Fetch.For(doc.Name).ForRefs(RefsOf(all)...)
-	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		s.Of = nil // for whom a package is, is not asked here
-	}
-	files := make([]serverjson.FileHash, len(all))
-	report, err := ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
-		files[i] = serverjson.FileHash{Key: KeyOf(d.Ref, all), Ref: d.Ref, Value: d.Observed.SHA256().String()}
-		return nil
-	})
+	all, report, err := Observe(ctx, h, doc, where, false)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +72,10 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	})
 	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
 	if out.Verdict.Allowed() {
-		slices.SortFunc(files, func(a, b serverjson.FileHash) int { return cmp.Compare(a.Key, b.Key) })
-		out.Files = files
+		for _, s := range all {
+			out.Files = append(out.Files, s.Hash)
+		}
+		slices.SortFunc(out.Files, func(a, b serverjson.FileHash) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return out, nil
 }

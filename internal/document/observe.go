@@ -9,10 +9,44 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/serverjson"
 )
+
+// Observe fetches every file of a document and compares it with the claims of the document and of the package
+// registries. With owners it compares for which server each package is, too. The Hash of each subject is that of its file.
+func Observe(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
+	owners bool) ([]*Subject, evidence.Report, error) {
+	all, report, err := Subjects(h.Fetch, doc, where, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	var refs []artifact.Ref
+	for _, s := range all {
+		refs = append(refs, s.Ref)
+	}
+	client := h.Fetch.For(doc.Name).ForRefs(refs...) // who gives a document agrees that the hosts of its files are asked
+	if all, err = expandReleases(ctx, client, where, all); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range all {
+		if !owners {
+			s.Of = nil
+		}
+	}
+	more, err := ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
+		all[i].Hash = serverjson.FileHash{Key: KeyOf(d.Ref, all), Ref: d.Ref, Value: d.Observed.SHA256().String()}
+		return nil
+	})
+	if err == nil && owners {
+		more, err = addOwners(ctx, client, doc, more)
+	}
+	return all, append(report, more...), err
+}
 
 // ObserveAll fetches every subject, compares it with the document's claims and with those of its
 // own registry, and returns the evidence in the order of the subjects; of those of a document also which server their files

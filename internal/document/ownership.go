@@ -20,14 +20,10 @@ import (
 // ownerLabel is the label by which an image names its server.
 const ownerLabel = "io.modelcontextprotocol.server.name"
 
-// ObserveWhole is [ObserveAll] for all packages of doc, of each of which it adds which server the package says that it
-// is for.
-func ObserveWhole(ctx context.Context, f *fetch.Client, doc *serverjson.Document, all []*Subject,
-	use func(int, *fetch.Download) error) (evidence.Report, error) {
-	report, err := ObserveAll(ctx, f, all, use)
-	if err != nil {
-		return nil, err
-	}
+// addOwners adds to the report about the packages of doc which server each says that it is for, where its files do not
+// say that.
+func addOwners(ctx context.Context, f *fetch.Client, doc *serverjson.Document,
+	report evidence.Report) (evidence.Report, error) {
 	for _, p := range doc.Packages {
 		ref, err := p.Ref()
 		if err != nil {

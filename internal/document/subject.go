@@ -40,7 +40,9 @@ type Subject struct {
 	Claims     []evidence.Claim
 	Algorithms []digest.Algorithm // computed besides those that the claims need
 
-	Of *serverjson.Document // that names the artifact; nil if none does
+	Of *serverjson.Document // that names the artifact, and is asked about; nil if none is
+
+	Hash serverjson.FileHash // what [Observe] computed of it; without a Key if it was not fetched
 }
 
 // Subjects joins the packages of doc with its claims, by normalised Ref. The report holds evidence
@@ -85,10 +87,10 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string,
 	return all, report, checkFileCount(f, where, files, all)
 }
 
-// ExpandReleases replaces each PyPI release without claims by one subject for each of its files,
+// expandReleases replaces each PyPI release without claims by one subject for each of its files,
 // unless a subject of that file exists. If the index does not list a release's files the release
 // stays, and fetching it reports the cause.
-func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*Subject) ([]*Subject, error) {
+func expandReleases(ctx context.Context, f *fetch.Client, where string, all []*Subject) ([]*Subject, error) {
 	var out []*Subject
 	for _, s := range all {
 		files := []artifact.Ref{s.Ref}
@@ -115,15 +117,6 @@ func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*S
 		}
 	}
 	return out, checkFileCount(f, where, len(out), out)
-}
-
-// RefsOf returns the Refs of subjects. The user gave the document, which is consent to ask the
-// hosts of these files.
-func RefsOf(all []*Subject) (refs []artifact.Ref) {
-	for _, s := range all {
-		refs = append(refs, s.Ref)
-	}
-	return refs
 }
 
 // SameRef reports whether a subject of evidence is ref, both normalised.

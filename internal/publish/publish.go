@@ -23,7 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/document"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -83,11 +82,7 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	var err error
 	if !o.NoHash {
 		var all []*document.Subject
-		if all, report, err = document.Subjects(h.Fetch, doc, where, true); err != nil {
-			return nil, err
-		}
-		client := h.Fetch.For(doc.Name).ForRefs(document.RefsOf(all)...)
-		if all, err = document.ExpandReleases(ctx, client, where, all); err != nil {
+		if all, report, err = document.Observe(ctx, h, doc, where, true); err != nil {
 			return nil, err
 		}
 		var hashes []serverjson.FileHash // each once, as the same may stand in _meta too
@@ -97,24 +92,13 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 			}
 		}
 		listed := len(hashes)
-		missing := make([]serverjson.FileHash, len(all))
-		more, err := document.ObserveWhole(ctx, client, doc, all, func(i int, d *fetch.Download) error {
-			if !isListed(doc, all[i]) {
-				missing[i] = serverjson.FileHash{Key: document.KeyOf(d.Ref, all), Value: d.Observed.SHA256().String()}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		report = append(report, more...)
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
 		if err := p.Verdict.Err(); err != nil {
 			return p, err
 		}
-		for _, m := range missing {
-			if m.Key != "" {
-				hashes = append(hashes, m)
+		for _, s := range all {
+			if s.Hash.Key != "" && !isListed(doc, s) {
+				hashes = append(hashes, s.Hash)
 			}
 		}
 		if len(hashes) > listed {

@@ -69,12 +69,6 @@ func ArchiveKinds(limits archive.Limits) []ArchiveKind {
 	return selectKinds(limits, func(k ArchiveKind) bool { return k.read != nil })
 }
 
-// FacetKinds are the kinds of archives that package facet reads: facets, and servers that
-// are packed from source.
-func FacetKinds(limits archive.Limits) []ArchiveKind {
-	return selectKinds(limits, func(k ArchiveKind) bool { return k.read != nil && k.Fingerprint == evidence.FacetTar })
-}
-
 // PluginKind is the kind of the zips of plugins.
 func PluginKind(limits archive.Limits) ArchiveKind {
 	return selectKinds(limits, func(k ArchiveKind) bool { return k.Kind == ledger.Plugin })[0]

@@ -115,8 +115,8 @@ func TestTable(t *testing.T) {
 	if k := registry.PluginKind(archive.Limits{}); k.Kind != ledger.Plugin || k.FileName("a", "1.0.0") != "a-1.0.0.zip" {
 		t.Errorf("%+v", k)
 	}
-	for _, k := range registry.FacetKinds(archive.Limits{}) {
-		if k.Kind == ledger.Plugin || !strings.HasSuffix(k.FileName("@acme/a", "1.0.0"), "acme-a-1.0.0.facet") {
+	for _, k := range registry.ArchiveKinds(archive.Limits{}) {
+		if k.Kind != ledger.Plugin && !strings.HasSuffix(k.FileName("@acme/a", "1.0.0"), "acme-a-1.0.0.facet") {
 			t.Errorf("%+v", k)
 		}
 	}

@@ -117,9 +117,6 @@ func (m *Image) hash(r io.Reader, path string, algs []digest.Algorithm) error {
 // was asked for.
 func (m *Image) Observed() evidence.Observed { return m.observed }
 
-// Sealed reports whether what runs is a copy in memory that nobody can change.
-func (m *Image) Sealed() bool { return m.sealed }
-
 // File is the open file that runs, which belongs to m; nil of one that was only looked at, see [Seen.Look].
 func (m *Image) File() *os.File { return m.file }
 

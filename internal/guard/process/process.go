@@ -88,14 +88,6 @@ func (p *Process) Failure() error {
 // State says how a process that has ended did so: "exit status 3", "signal: killed".
 func (p *Process) State() string { return p.state }
 
-// Pid is the process id, 0 for a remote server.
-func (p *Process) Pid() int {
-	if p.remote != nil {
-		return 0
-	}
-	return p.process.Pid
-}
-
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 

@@ -151,7 +151,7 @@ func TestDeepTree(t *testing.T) {
 func TestLargeFileSearched(t *testing.T) {
 	w := serve(t)
 	line := strings.Repeat("hay ", 1023) + "hay\n"
-	path := w.write("f", strings.Repeat(line, int(w.MaxFile())/len(line)-1)+strings.Repeat("hay ", 1022)+"a needle")
+	path := w.write("f", strings.Repeat(line, int(w.o.MaxFile)/len(line)-1)+strings.Repeat("hay ", 1022)+"a needle")
 	for _, want := range []string{"f:1", ""} {
 		if _, counts, _ := w.search(SearchRequest{Limit: 10}, "needle"); counts != want {
 			t.Errorf("%s, want %s", counts, want)

@@ -54,9 +54,6 @@ func New(o Options) *Engine {
 	return &Engine{o: o, reader: newReader(o.MaxFile), writer: newWriter(o.Locks, o.HardLinks)}
 }
 
-// MaxFile is the size of the largest file, in bytes.
-func (e *Engine) MaxFile() int64 { return e.o.MaxFile }
-
 // TagWidth is the number of hex digits of the tags that readers are shown.
 func (e *Engine) TagWidth() int { return e.o.Anchors.Width }
 

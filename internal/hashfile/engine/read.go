@@ -104,20 +104,6 @@ func (e *Engine) Read(ctx context.Context, sc *place.Scope, in ReadRequest) (*Re
 	return out, nil
 }
 
-// ReadBytes returns the bytes of a file of any kind. The caller must not change them.
-func (e *Engine) ReadBytes(ctx context.Context, sc *place.Scope, path string) ([]byte, error) {
-	p, err := place.Resolve(sc, path)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	c, err := e.reader.Read(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return c.Data, nil
-}
-
 // WriteTagged writes the lines of a reading to w as a reader is shown them, in pieces.
 func (e *Engine) WriteTagged(w io.Writer, r *Reading) error {
 	return e.reader.WriteTagged(w, r.Text, r.First, e.o.Anchors.Width)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,9 @@ func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed
 // FacetServer is a registry of archives with a log.
 func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log) {
 	return ServeLog(t, func(c *api.Config) {
-		c.Blobs, c.Archives, c.ArchiveRecords = FileBlobs(t), registry.FacetKinds(archive.Limits{}), c.Records.(*sqlite.DB)
+		c.Blobs, c.ArchiveRecords = FileBlobs(t), c.Records.(*sqlite.DB)
+		c.Archives = slices.DeleteFunc(registry.ArchiveKinds(archive.Limits{}),
+			func(k registry.ArchiveKind) bool { return k.Kind == ledger.Plugin })
 		c.Transport = api.Archives{Limit: 1 << 20, Spool: t.TempDir()}
 		if change != nil {
 			change(c)
