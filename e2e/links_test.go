@@ -31,11 +31,9 @@ var heavy = []struct {
 	// a registry's server and its databases
 	{"internal/operate", []string{operators}},
 	{"internal/registry/api", []string{operators}},
-	{"internal/registry/archivesql", []string{operators}},
+	{"internal/registry/sqldb", []string{operators}},
 	{"internal/registry/blobs", []string{operators}},
 	{"internal/registry/log", []string{operators}},
-	{"internal/registry/logsql", []string{operators}},
-	{"internal/registry/migrations", []string{operators}},
 	{"internal/registry/pages", []string{operators}},
 	{"internal/registry/postgres", []string{operators}},
 	{"internal/registry/sqlite", []string{operators}},

@@ -7,14 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
 // postgresArchives are the statements as the pool or a transaction runs them.
-func postgresArchives(q rowser) archivesql.Archives {
-	return archivesql.Archives{
+func postgresArchives(q rowser) sqldb.Archives {
+	return sqldb.Archives{
 		Query: func(ctx context.Context, statement string, args []any,
 			each func(func(...any) error) (bool, error)) error {
 			rows, err := q.Query(ctx, statement, args...)
@@ -36,7 +36,7 @@ func postgresArchives(q rowser) archivesql.Archives {
 }
 
 // archivesAlone runs f in a transaction beside which no other write runs.
-func (p *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) error) error {
+func (p *DB) archivesAlone(ctx context.Context, f func(sqldb.Archives) error) error {
 	return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		db := postgresArchives(tx)
 		db.Exec = func(ctx context.Context, statement string, args ...any) error {
@@ -58,10 +58,10 @@ func (p *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) erro
 func (p *DB) InsertArchive(
 	ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord,
 ) (out registry.ArchiveRecord, err error) {
-	if rec, err = archivesql.InsertArchive(a, rec); err != nil {
+	if rec, err = sqldb.InsertArchive(a, rec); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	err = p.archivesAlone(ctx, func(db archivesql.Archives) (err error) {
+	err = p.archivesAlone(ctx, func(db sqldb.Archives) (err error) {
 		out, err = db.Insert(ctx, rec)
 		return err
 	})
@@ -111,7 +111,7 @@ func (p *DB) SetArchiveStatus(
 	if !registry.Storable(c.Message) {
 		return 0, nil, errors.New("status message: not UTF-8 without NUL")
 	}
-	err = p.archivesAlone(ctx, func(db archivesql.Archives) (err error) {
+	err = p.archivesAlone(ctx, func(db sqldb.Archives) (err error) {
 		n, records, err = db.SetStatus(ctx, kind, name, version, c)
 		return err
 	})
@@ -123,11 +123,11 @@ func (p *DB) SetArchiveStatus(
 
 // AddArchiveFinding implements [registry.ArchiveRecords].
 func (p *DB) AddArchiveFinding(ctx context.Context, f registry.Finding) error {
-	f, err := archivesql.ArchiveFinding(f)
+	f, err := sqldb.ArchiveFinding(f)
 	if err != nil {
 		return err
 	}
-	return p.archivesAlone(ctx, func(db archivesql.Archives) error { return db.AddFinding(ctx, f) })
+	return p.archivesAlone(ctx, func(db sqldb.Archives) error { return db.AddFinding(ctx, f) })
 }
 
 // ArchiveFindings implements [registry.ArchiveRecords].

@@ -7,13 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 func TestPostgresFindingsMigration(t *testing.T) {
 	ctx := context.Background()
-	steps, err := migrations.Read("postgres")
+	steps, err := sqldb.ReadMigrations("postgres")
 	if err != nil {
 		t.Fatal(err)
 	}

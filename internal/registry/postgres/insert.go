@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -26,7 +26,7 @@ const (
 
 // postgresLock is the number of the advisory lock that those who write hold, "Hlmk"
 // in ASCII.
-const postgresLock = migrations.ApplicationID
+const postgresLock = sqldb.ApplicationID
 
 // insertion is one Insert that waits for its transaction.
 type insertion struct {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logsql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -33,8 +33,8 @@ func queueEdge(b *pgx.Batch, edge *ledger.Edge) {
 // queueLog adds the statements to a batch that append leaves to the log with that edge.
 func queueLog(
 	ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf,
-) (*logsql.Addition, error) {
-	a, err := logsql.Extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
+) (*sqldb.LogAddition, error) {
+	a, err := sqldb.ExtendLog(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return postgresHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func postgresHashes(ctx context.Context, q rowser, level int, first int64, n int
 		return nil, err
 	}
 	defer rows.Close()
-	hashes, err := logsql.ReadHashes(rows, first)
+	hashes, err := sqldb.ReadHashes(rows, first)
 	if err != nil {
 		return nil, err
 	}
@@ -224,16 +224,16 @@ func (p *DB) fillLog(ctx context.Context) error {
 			if err := tx.QueryRow(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 				return err
 			}
-			rows, err := tx.Query(ctx, "SELECT "+logsql.UnloggedColumns+` FROM servers s
+			rows, err := tx.Query(ctx, "SELECT "+sqldb.UnloggedColumns+` FROM servers s
 				WHERE (s.name, s.version) > ($1, $2)
 					AND NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version
 						AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-				ORDER BY s.name, s.version LIMIT $3`, at.Name, at.Version, logsql.FillAtOnce)
+				ORDER BY s.name, s.version LIMIT $3`, at.Name, at.Version, sqldb.FillAtOnce)
 			if err != nil {
 				return err
 			}
 			of, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]ledger.Leaf, error) {
-				return logsql.UnloggedLeaves(row, &at)
+				return sqldb.UnloggedLeaves(row, &at)
 			})
 			if err != nil {
 				return err

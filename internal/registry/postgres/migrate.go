@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // migratePostgres brings the schema up to date in one transaction, under the lock
 // that those who write hold: of several registries that start at once one migrates
 // and the others then find nothing to do.
 func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
-	steps, err := migrations.Read("postgres")
+	steps, err := sqldb.ReadMigrations("postgres")
 	if err != nil {
 		return err
 	}

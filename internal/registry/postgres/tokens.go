@@ -7,19 +7,19 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // Tokens are the API tokens of the same database.
 func (p *DB) Tokens() registry.Tokens {
 	db := stdlib.OpenDBFromPool(p.pool)
-	return postgresTokens{p, archivesql.Tokens{Write: db, Read: db}}
+	return postgresTokens{p, sqldb.Tokens{Write: db, Read: db}}
 }
 
 // postgresTokens survives a restart of the database, as [DB] does.
 type postgresTokens struct {
 	db  *DB
-	sql archivesql.Tokens
+	sql sqldb.Tokens
 }
 
 func (t postgresTokens) Add(ctx context.Context, token registry.Token, hash string) error {

@@ -7,8 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -17,7 +16,7 @@ const OldSchema = 7
 
 // TestFindingsMigration fills a database as it was before archives had findings, and opens
 // it: all that was there stays, and archives get findings.
-func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(string) error, open func() LogStore) {
+func TestFindingsMigration(t *testing.T, steps []sqldb.Migration, exec func(string) error, open func() LogStore) {
 	ctx := context.Background()
 	for _, step := range steps[:OldSchema] {
 		if err := exec(step.Text); err != nil {
@@ -29,7 +28,7 @@ func TestFindingsMigration(t *testing.T, steps []migrations.Step, exec func(stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exec(fmt.Sprintf(`INSERT INTO archives (`+archivesql.ArchiveColumns+`) VALUES
+	if err := exec(fmt.Sprintf(`INSERT INTO archives (`+sqldb.ArchiveColumns+`) VALUES
 		('facet', 'notes', '1.0.0', '%s', '%s', 4096, '{}', '%s', '{}', '', 'me', 'v1', 'active', '', NULL,
 		1, 1, 1, %s)`,
 		rec.ContentIntegrity, rec.ContentHash, document, "1=1")); err != nil {

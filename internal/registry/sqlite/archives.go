@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
 // AddArchiveFinding implements [registry.ArchiveRecords].
 func (s *DB) AddArchiveFinding(ctx context.Context, f registry.Finding) error {
-	f, err := archivesql.ArchiveFinding(f)
+	f, err := sqldb.ArchiveFinding(f)
 	if err != nil {
 		return err
 	}
-	return s.archivesAlone(ctx, func(db archivesql.Archives) error { return db.AddFinding(ctx, f) })
+	return s.archivesAlone(ctx, func(db sqldb.Archives) error { return db.AddFinding(ctx, f) })
 }
 
 // ArchiveFindings implements [registry.ArchiveRecords].
@@ -28,8 +28,8 @@ func (s *DB) ArchiveFindings(ctx context.Context, kind ledger.Kind, name, versio
 // sqliteArchives are the statements as a connection or a transaction runs them.
 func sqliteArchives(q interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}) archivesql.Archives {
-	return archivesql.Archives{
+}) sqldb.Archives {
+	return sqldb.Archives{
 		Query: func(ctx context.Context, statement string, args []any,
 			each func(func(...any) error) (bool, error)) error {
 			rows, err := q.QueryContext(ctx, statement, args...)
@@ -53,7 +53,7 @@ func sqliteArchives(q interface {
 }
 
 // archivesAlone runs f in a transaction of the writer.
-func (s *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) error) error {
+func (s *DB) archivesAlone(ctx context.Context, f func(sqldb.Archives) error) error {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -84,10 +84,10 @@ func (s *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) erro
 func (s *DB) InsertArchive(
 	ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord,
 ) (out registry.ArchiveRecord, err error) {
-	if rec, err = archivesql.InsertArchive(a, rec); err != nil {
+	if rec, err = sqldb.InsertArchive(a, rec); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	err = s.archivesAlone(ctx, func(db archivesql.Archives) (err error) {
+	err = s.archivesAlone(ctx, func(db sqldb.Archives) (err error) {
 		out, err = db.Insert(ctx, rec)
 		return err
 	})
@@ -117,7 +117,7 @@ func (s *DB) ListArchives(
 func (s *DB) SetArchiveStatus(
 	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
 ) (n int, records []registry.ArchiveRecord, err error) {
-	err = s.archivesAlone(ctx, func(db archivesql.Archives) (err error) {
+	err = s.archivesAlone(ctx, func(db sqldb.Archives) (err error) {
 		n, records, err = db.SetStatus(ctx, kind, name, version, c)
 		return err
 	})

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 func TestSQLiteFindingsMigration(t *testing.T) {
-	steps, err := migrations.Read("sqlite")
+	steps, err := sqldb.ReadMigrations("sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func TestSQLiteFindingsMigration(t *testing.T) {
 	}
 	exec := func(statement string) error { _, err := old.Exec(statement); return err }
 	registrytest.TestFindingsMigration(t, steps, exec, func() registrytest.LogStore {
-		for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", migrations.ApplicationID),
+		for _, pragma := range []string{fmt.Sprintf("PRAGMA application_id = %d", sqldb.ApplicationID),
 			fmt.Sprintf("PRAGMA user_version = %d", registrytest.OldSchema)} {
 			if err := exec(pragma); err != nil {
 				t.Fatal(err)

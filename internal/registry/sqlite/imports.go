@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // Progress implements [registry.Imports].
@@ -32,7 +32,7 @@ func (s *DB) Progress(ctx context.Context, source string) (registry.Progress, er
 func (s *DB) SetProgress(ctx context.Context, source string, p registry.Progress) error {
 	_, err := s.write.ExecContext(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES (?, ?, ?, ?)
 		ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since, began = excluded.began`,
-		source, p.Cursor, archivesql.Micros(p.Since), archivesql.Micros(p.Began))
+		source, p.Cursor, sqldb.Micros(p.Since), sqldb.Micros(p.Began))
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // How a list stays as fast at a million records as at a thousand: the order of the list is that
@@ -57,7 +57,7 @@ func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 		add("status <> 'deleted'")
 	}
 	if q.Search != "" {
-		add(`name LIKE ? ESCAPE '\'`, "%"+archivesql.LikeEscaper.Replace(q.Search)+"%")
+		add(`name LIKE ? ESCAPE '\'`, "%"+sqldb.LikeEscaper.Replace(q.Search)+"%")
 		// A quoted string matches the names that hold it. An index of three characters cannot
 		// find shorter texts.
 		phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logsql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // appendLog appends leaves to the log within a transaction.
-func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*logsql.Addition, error) {
+func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*sqldb.LogAddition, error) {
 	var raw []byte
 	if err := tx.QueryRowContext(ctx, "SELECT edge FROM log_head").Scan(&raw); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*logsql.
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
-	a, err := logsql.Extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
+	a, err := sqldb.ExtendLog(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return sqliteHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func sqliteHashes(ctx context.Context, q querier, level int, first int64, n int)
 		return nil, err
 	}
 	defer rows.Close()
-	hashes, err := logsql.ReadHashes(rows, first)
+	hashes, err := sqldb.ReadHashes(rows, first)
 	if err != nil {
 		return nil, err
 	}
@@ -182,18 +182,18 @@ func fillSome(ctx context.Context, db *sql.DB, at *registry.Cursor) (done bool, 
 	if err := tx.QueryRowContext(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 		return done, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+logsql.UnloggedColumns+` FROM servers s
+	rows, err := tx.QueryContext(ctx, "SELECT "+sqldb.UnloggedColumns+` FROM servers s
 		WHERE (s.name, s.version) > (?, ?)
 			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version
 				AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-		ORDER BY s.name, s.version LIMIT ?`, at.Name, at.Version, logsql.FillAtOnce)
+		ORDER BY s.name, s.version LIMIT ?`, at.Name, at.Version, sqldb.FillAtOnce)
 	if err != nil {
 		return false, err
 	}
 	defer rows.Close()
 	var leaves []ledger.Leaf
 	for rows.Next() {
-		more, err := logsql.UnloggedLeaves(rows, at)
+		more, err := sqldb.UnloggedLeaves(rows, at)
 		if err != nil {
 			return false, err
 		}

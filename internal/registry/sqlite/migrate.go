@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // schemaVersion returns the version of the schema, 0 if the file is empty. A file of
@@ -24,7 +24,7 @@ func schemaVersion(ctx context.Context, tx *sql.Tx, known int) (int, error) {
 		return 0, err
 	}
 	switch fresh := id == 0 && version == 0 && tables == 0; {
-	case !fresh && id != migrations.ApplicationID:
+	case !fresh && id != sqldb.ApplicationID:
 		return 0, errors.New("the file is the database of another program")
 	case version > known:
 		return 0, fmt.Errorf("schema version %d is newer than this build knows (%d)", version, known)
@@ -36,7 +36,7 @@ func schemaVersion(ctx context.Context, tx *sql.Tx, known int) (int, error) {
 
 // checkSQLite looks at the file behind name before anything is written to it.
 func checkSQLite(ctx context.Context, name string) error {
-	steps, err := migrations.Read("sqlite")
+	steps, err := sqldb.ReadMigrations("sqlite")
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func checkSQLite(ctx context.Context, name string) error {
 // one migrates and the others then find nothing to do. The schema's version is kept
 // in the file's header, which the transaction covers.
 func migrateSQLite(ctx context.Context, db *sql.DB) error {
-	steps, err := migrations.Read("sqlite")
+	steps, err := sqldb.ReadMigrations("sqlite")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 	}
 	// A pragma takes no parameters; both values are numbers of ours.
 	for _, set := range []string{
-		fmt.Sprintf("PRAGMA application_id = %d", migrations.ApplicationID),
+		fmt.Sprintf("PRAGMA application_id = %d", sqldb.ApplicationID),
 		fmt.Sprintf("PRAGMA user_version = %d", len(steps)),
 	} {
 		if _, err := tx.ExecContext(ctx, set); err != nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestMigrationKeepsRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db := openTest(t, path)
-	steps, err := migrations.Read("sqlite")
+	steps, err := sqldb.ReadMigrations("sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -228,10 +228,10 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	_, err = tx.ExecContext(ctx,
 		"INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence),
-		archivesql.Micros(rec.VerifiedAt), rec.Build,
+		sqldb.Micros(rec.VerifiedAt), rec.Build,
 		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(),
 		rec.UpdatedAt.UnixMicro(), rec.IsLatest,
-		rec.Origin, archivesql.Micros(rec.ImportedAt), "[]")
+		rec.Origin, sqldb.Micros(rec.ImportedAt), "[]")
 	if err != nil {
 		return registry.Record{}, err
 	}
@@ -340,4 +340,4 @@ func (s *DB) AppendPage(ctx context.Context, dst []byte, q registry.Query) ([]by
 }
 
 // Tokens are the API tokens of the same database.
-func (s *DB) Tokens() registry.Tokens { return archivesql.Tokens{Write: s.write, Read: s.read} }
+func (s *DB) Tokens() registry.Tokens { return sqldb.Tokens{Write: s.write, Read: s.read} }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/migrations"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 func openTest(t testing.TB, path string) *DB {
@@ -66,12 +66,12 @@ func TestSQLiteReopen(t *testing.T) {
 
 func TestSQLiteSettings(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
-	steps, err := migrations.Read("sqlite")
+	steps, err := sqldb.ReadMigrations("sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2",
-		"application_id": fmt.Sprint(migrations.ApplicationID), "user_version": fmt.Sprint(len(steps))} {
+		"application_id": fmt.Sprint(sqldb.ApplicationID), "user_version": fmt.Sprint(len(steps))} {
 		var got string
 		if err := db.write.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)
@@ -105,7 +105,7 @@ func TestSQLiteForeignFiles(t *testing.T) {
 	for name, c := range map[string]struct{ statements, want string }{
 		"newer": {
 			fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=99; CREATE TABLE later (x)",
-				migrations.ApplicationID), "schema version 99 is newer"},
+				sqldb.ApplicationID), "schema version 99 is newer"},
 		"another program": {"CREATE TABLE bookmarks (url)", "another program"},
 		"another id":      {"PRAGMA application_id=7; CREATE TABLE x (y)", "another program"},
 	} {

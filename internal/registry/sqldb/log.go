@@ -1,6 +1,4 @@
-// Package logsql appends to a log in an SQL database, and reads its hashes: what SQLite and
-// PostgreSQL do alike.
-package logsql
+package sqldb
 
 import (
 	"errors"
@@ -14,30 +12,30 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Addition is what appending leaves to a log writes.
-type Addition struct {
+// LogAddition is what appending leaves to a log writes.
+type LogAddition struct {
 	First  int64         // index of the first
 	Leaves []ledger.Leaf //
 	Texts  [][]byte      // their encodings
 	Hashes []tlog.Hash   // of texts
-	Nodes  []Node
+	Nodes  []LogNode
 	Edge   ledger.Edge // of the log after it
 }
 
-// Node is a complete subtree of 256^level entries.
-type Node struct {
+// LogNode is a complete subtree of 256^level entries.
+type LogNode struct {
 	Level int
 	Index int64
 	Hash  tlog.Hash
 }
 
-// Extend appends leaves to the log with that edge. Before gives hashes that the log
+// ExtendLog appends leaves to the log with that edge. Before gives hashes that the log
 // has, as [registry.Entries].LogHashes does in the same transaction; it is asked once for 256
 // entries.
-func Extend(
+func ExtendLog(
 	edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first int64, n int) ([]tlog.Hash, error),
-) (*Addition, error) {
-	a := &Addition{First: edge.Size, Leaves: leaves, Edge: edge}
+) (*LogAddition, error) {
+	a := &LogAddition{First: edge.Size, Leaves: leaves, Edge: edge}
 	added := map[int][]tlog.Hash{} // by level, those of this addition
 	for _, l := range leaves {
 		text, err := l.Marshal()
@@ -72,7 +70,7 @@ func Extend(
 			}
 			size /= ledger.TileWidth
 			h = top.Root()
-			a.Nodes = append(a.Nodes, Node{level + 1, size - 1, h})
+			a.Nodes = append(a.Nodes, LogNode{level + 1, size - 1, h})
 			added[level] = nil
 		}
 	}

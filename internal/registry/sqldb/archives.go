@@ -1,10 +1,4 @@
-// Package archivesql stores the records of archives in an SQL database, with the statements
-// that SQLite and PostgreSQL have in common.
-//
-// # Tokens
-//
-// API tokens are stored in the same database.
-package archivesql
+package sqldb
 
 import (
 	"context"

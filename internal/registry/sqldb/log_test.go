@@ -1,4 +1,4 @@
-package logsql
+package sqldb_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -23,7 +24,7 @@ func TestExtend(t *testing.T) {
 	kept := map[int][]tlog.Hash{}
 	edge := ledger.Edge{}
 	for at, step := 0, 1; at < size; at, step = at+step, step%700+13 {
-		a, err := Extend(edge, leaves[at:min(at+step, size)], func(level int, first int64, n int) ([]tlog.Hash, error) {
+		a, err := sqldb.ExtendLog(edge, leaves[at:min(at+step, size)], func(level int, first int64, n int) ([]tlog.Hash, error) {
 			return kept[level][first : first+int64(n)], nil
 		})
 		if err != nil {
@@ -41,7 +42,7 @@ func TestExtend(t *testing.T) {
 		}
 		edge = a.Edge
 	}
-	whole, err := Extend(ledger.Edge{}, leaves, nil)
+	whole, err := sqldb.ExtendLog(ledger.Edge{}, leaves, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package archivesql
+package sqldb
 
 import (
 	"context"

@@ -1,5 +1,4 @@
-// Package migrations holds the steps of the schemas of databases, one numbered file a step.
-package migrations
+package sqldb
 
 import (
 	"embed"
@@ -9,35 +8,35 @@ import (
 	"strings"
 )
 
-//go:embed postgres sqlite
-var migrations embed.FS
+//go:embed migrations
+var migrationFiles embed.FS
 
-// Step is one numbered step of a schema.
-type Step struct {
+// Migration is one numbered step of a schema.
+type Migration struct {
 	number int
 	Name   string // "0001_servers.sql"
 	Text   string
 }
 
-// Read returns the steps of one engine in order. They are numbered from 1
+// ReadMigrations returns the steps of one engine in order. They are numbered from 1
 // without gaps, so that a schema's version is the number of its last step.
-func Read(engine string) ([]Step, error) {
-	files, err := fs.ReadDir(migrations, engine) // sorted by name
+func ReadMigrations(engine string) ([]Migration, error) {
+	files, err := fs.ReadDir(migrationFiles, "migrations/"+engine) // sorted by name
 	if err != nil {
 		return nil, err
 	}
-	steps := make([]Step, len(files))
+	steps := make([]Migration, len(files))
 	for i, f := range files {
 		digits, _, _ := strings.Cut(f.Name(), "_")
 		n, err := strconv.Atoi(digits)
 		if err != nil || n != i+1 {
 			return nil, fmt.Errorf("migration %s is not number %d", f.Name(), i+1)
 		}
-		text, err := fs.ReadFile(migrations, engine+"/"+f.Name())
+		text, err := fs.ReadFile(migrationFiles, "migrations/"+engine+"/"+f.Name())
 		if err != nil {
 			return nil, err
 		}
-		steps[i] = Step{n, f.Name(), string(text)}
+		steps[i] = Migration{n, f.Name(), string(text)}
 	}
 	return steps, nil
 }

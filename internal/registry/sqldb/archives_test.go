@@ -1,4 +1,4 @@
-package archivesql_test
+package sqldb_test
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -86,7 +86,7 @@ func TestDamagedRow(t *testing.T) {
 // What was not admitted is not inserted, and a finding is about a version of an archive.
 func TestBeforeTheTransaction(t *testing.T) {
 	rec := registrytest.NewArchiveRecord(ledger.Facet, "kit", "1.0.0", 0)
-	if _, err := archivesql.InsertArchive(policy.Admitted{}, rec); err == nil {
+	if _, err := sqldb.InsertArchive(policy.Admitted{}, rec); err == nil {
 		t.Error("a record is inserted that nothing admitted")
 	}
 	for _, f := range []registry.Finding{
@@ -95,11 +95,11 @@ func TestBeforeTheTransaction(t *testing.T) {
 			Version: "1.0.0"},
 		{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", Build: "\xff"},
 	} {
-		if _, err := archivesql.ArchiveFinding(f); err == nil {
+		if _, err := sqldb.ArchiveFinding(f); err == nil {
 			t.Errorf("a finding about %+v", f)
 		}
 	}
-	if f, err := archivesql.ArchiveFinding(registry.Finding{Kind: ledger.Facet, Name: "kit",
+	if f, err := sqldb.ArchiveFinding(registry.Finding{Kind: ledger.Facet, Name: "kit",
 		Version: "1.0.0"}); err != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
