@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -198,7 +197,7 @@ func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) erro
 			"the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host",
 			fmt.Errorf("the lock is of the manifest before: %w", err))
 	}
-	lock, err := installlock.Parse(old)
+	lock, err := ParseInstallLock(old)
 	if err != nil {
 		return stale(evidence.Errorf(evidence.Validation, "", "", err))
 	}

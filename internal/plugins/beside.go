@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -59,7 +58,7 @@ func (s *Source) coveredBeside(ctx context.Context, path string) ([]string, erro
 	if !slices.Contains(s.Bundle.Beside, modulesDir) {
 		return nil, nil
 	}
-	l, err := installlock.Parse(s.Bundle.Documents[plugin.LockFile])
+	l, err := ParseInstallLock(s.Bundle.Documents[plugin.LockFile])
 	if err != nil || l.Files == "" {
 		return nil, nil // whoever needs it says so
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -38,7 +37,7 @@ type InstallOptions struct {
 // Installation is an installed plugin.
 type Installation struct {
 	Path    string
-	Lock    *installlock.Lock
+	Lock    *InstallLock
 	Result  *plugin.Result
 	Already bool // it was there, and is the same
 
@@ -84,16 +83,16 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 		}
 	}
 	hashed := r.Profile.SelectFiles(s.Bundle.Files)
-	origin := installlock.FromZip
+	origin := FromZip
 	if s.Zip.IsZero() {
-		origin = installlock.FromDirectory
+		origin = FromDirectory
 	}
 	makeLock := func(modules []tree.File, open tree.Open) (data []byte, err error) {
 		files, err := s.filesHash(ctx, modules, open)
 		if err != nil {
 			return nil, nameSubject(from, err)
 		}
-		in.Lock, err = installlock.New(r.Verdict.Admitted(), r, files, installlock.Lock{
+		in.Lock, err = NewInstallLock(r.Verdict.Admitted(), r, files, InstallLock{
 			From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
 			FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
 		})

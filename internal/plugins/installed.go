@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -136,14 +135,14 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
 // which is nil without one. known means that this machine installed other plugins beside it. The flags of target
 // are within the lock's.
-func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plugin.Result, install *installlock.Install,
+func (p *installedPlugin) lockEvidence(path string, l *InstallLock, r *plugin.Result, install *InstallRecord,
 	known bool, target plugin.Host) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
-	found := installlock.Found{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
+	found := Found{Files: p.files, Hashed: r.Profile.SelectFiles(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
 		zip, err := p.packZip()
 		if err != nil {
@@ -171,7 +170,7 @@ func (p *installedPlugin) lockEvidence(path string, l *installlock.Lock, r *plug
 }
 
 // memoryEvidence compares a lock with this machine's record of the install.
-func memoryEvidence(path string, l *installlock.Lock, install *installlock.Install,
+func memoryEvidence(path string, l *InstallLock, install *InstallRecord,
 	known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -45,13 +44,13 @@ func realPlugins(dir string) (string, error) {
 }
 
 // readInstalls reads the record of a directory of plugins.
-func readInstalls(h *host.Host, real string) (*installlock.Installs, error) {
+func readInstalls(h *host.Host, real string) (*Installs, error) {
 	path := installsFile(h, real)
-	data, err := host.ReadFile(path, installlock.MaxInstalls)
+	data, err := host.ReadFile(path, MaxInstalls)
 	if err != nil {
 		return nil, err
 	}
-	in, err := installlock.ParseInstalls(data, real)
+	in, err := ParseInstalls(data, real)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path,
 			"restore it from a backup; if it is removed this machine forgets what it installed in "+real+
@@ -62,7 +61,7 @@ func readInstalls(h *host.Host, real string) (*installlock.Installs, error) {
 
 // readAllInstalls returns what this machine installed in dir. If dir is a link it adds what was
 // installed in that place before it became one, so that a link does not hide these installs.
-func readAllInstalls(h *host.Host, dir string) (map[string]installlock.Install, error) {
+func readAllInstalls(h *host.Host, dir string) (map[string]InstallRecord, error) {
 	real, err := realPlugins(dir)
 	if err != nil {
 		return nil, err
@@ -95,7 +94,7 @@ func readAllInstalls(h *host.Host, dir string) (map[string]installlock.Install, 
 
 // changeInstalls changes the record of dir under a lock, and writes it.
 func changeInstalls(ctx context.Context, h *host.Host, dir string,
-	change func(map[string]installlock.Install) error) error {
+	change func(map[string]InstallRecord) error) error {
 	real, err := realPlugins(dir)
 	if err != nil {
 		return err
@@ -128,7 +127,7 @@ func changeInstalls(ctx context.Context, h *host.Host, dir string,
 
 // rememberPlugin records that this machine accepted the plugin in the directory path with the lock l
 // and the result r.
-func rememberPlugin(ctx context.Context, h *host.Host, path string, l *installlock.Lock, r *plugin.Result) error {
+func rememberPlugin(ctx context.Context, h *host.Host, path string, l *InstallLock, r *plugin.Result) error {
 	lock, err := l.Digest()
 	if err != nil {
 		return err
@@ -141,8 +140,8 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *installlo
 	if err != nil {
 		return err
 	}
-	err = changeInstalls(ctx, h, filepath.Dir(abs), func(plugins map[string]installlock.Install) error {
-		plugins[filepath.Base(abs)] = installlock.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree,
+	err = changeInstalls(ctx, h, filepath.Dir(abs), func(plugins map[string]InstallRecord) error {
+		plugins[filepath.Base(abs)] = InstallRecord{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree,
 			Manifest: r.ManifestHash(),
 			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
 		return nil
@@ -165,7 +164,7 @@ func Forget(ctx context.Context, h *host.Host, dir, name string) error {
 			"remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it",
 			errors.New("it is still there"))
 	}
-	return changeInstalls(ctx, h, dir, func(plugins map[string]installlock.Install) error {
+	return changeInstalls(ctx, h, dir, func(plugins map[string]InstallRecord) error {
 		if _, ok := plugins[name]; !ok {
 			return evidence.Errorf(evidence.Validation, path,
 				host.ForgetHint(slices.Collect(maps.Keys(plugins)),
@@ -185,7 +184,7 @@ func installClaim(path string) evidence.Claim {
 
 // missingPlugins returns a failed result for each plugin that this machine installed in dir and that
 // is not among those there.
-func missingPlugins(dir string, installed map[string]installlock.Install, there map[string]bool) (out []CheckResult) {
+func missingPlugins(dir string, installed map[string]InstallRecord, there map[string]bool) (out []CheckResult) {
 	for _, name := range slices.Sorted(maps.Keys(installed)) {
 		if there[name] {
 			continue

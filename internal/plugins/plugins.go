@@ -1,8 +1,8 @@
 // Package plugins checks, hashes, signs, packs, installs and revalidates plugins. Package plugin
 // defines their format and judges them; this package reads and writes them, and keeps the records:
 //
-//   - NAME@VERSION/install.lock.json in a directory of plugins, beside .hallmark.lock;
-//   - plugins/HASH.json in the state directory: what this machine installed in one directory;
+//   - NAME@VERSION/install.lock.json ([InstallLock]) in a directory of plugins, beside .hallmark.lock;
+//   - plugins/HASH.json ([Installs]) in the state directory: what this machine installed in one directory;
 //   - trusted-keys.json and revoked-keys.json in the state directory.
 //
 // A plugin is read once into memory, at most plugin.MaxBytes, so that what is checked is what is

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -20,28 +19,28 @@ import (
 // They stay until a person forgets them, even if the files are gone.
 type predecessor struct {
 	dir      string
-	accepted map[string]installlock.Install // by the name of the plugin's directory
+	accepted map[string]InstallRecord // by the name of the plugin's directory
 }
 
 // findPredecessor reads what this machine accepted of a plugin in dir.
 func findPredecessor(h *host.Host, dir, name string) (predecessor, error) {
 	installed, err := readAllInstalls(h, dir)
-	maps.DeleteFunc(installed, func(_ string, p installlock.Install) bool { return p.Name != name })
+	maps.DeleteFunc(installed, func(_ string, p InstallRecord) bool { return p.Name != name })
 	return predecessor{dir, installed}, err
 }
 
 // wasStrict reports whether the plugin was installed on this machine with --strict.
 func (b predecessor) wasStrict() bool {
-	return b.anyInstall(func(p installlock.Install) bool { return p.Strict })
+	return b.anyInstall(func(p InstallRecord) bool { return p.Strict })
 }
 
 // wasSigned reports whether a signature of the plugin was required on this machine.
 func (b predecessor) wasSigned() bool {
-	return b.anyInstall(func(p installlock.Install) bool { return p.Signed })
+	return b.anyInstall(func(p InstallRecord) bool { return p.Signed })
 }
 
 // anyInstall reports whether is holds for one of the installs.
-func (b predecessor) anyInstall(is func(installlock.Install) bool) bool {
+func (b predecessor) anyInstall(is func(InstallRecord) bool) bool {
 	for _, p := range b.accepted {
 		if is(p) {
 			return true

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -22,16 +21,16 @@ import (
 )
 
 // readInstallLock reads the install.lock.json of the plugin in dir, which must exist.
-func readInstallLock(dir string) (*installlock.Lock, error) {
+func readInstallLock(dir string) (*InstallLock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
-	data, err := host.ReadFile(path, installlock.MaxLock)
+	data, err := host.ReadFile(path, MaxInstallLock)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Integrity, path, "install the plugin again", fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := installlock.Parse(data)
+	l, err := ParseInstallLock(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, dir,
 			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
@@ -135,13 +134,13 @@ func refuseEntry(path, why string) error {
 
 // revalidateOne checks an installed plugin against its lock and this machine's record. The host's
 // flags decide; those of the lock can only add demands and remove rights.
-func revalidateOne(ctx context.Context, path string, l *installlock.Lock, installed map[string]installlock.Install,
+func revalidateOne(ctx context.Context, path string, l *InstallLock, installed map[string]InstallRecord,
 	target plugin.Host) (*plugin.Result, error) {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	var remembered *installlock.Install
+	var remembered *InstallRecord
 	if one, ok := installed[filepath.Base(path)]; ok {
 		remembered = &one
 	}
@@ -186,7 +185,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if err != nil {
 		return nil, err
 	}
-	old, _ := installlock.Parse(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
+	old, _ := ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
 	m, err := p.Inspect(dir)
 	if err != nil {
 		return nil, err
@@ -211,8 +210,8 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 		return in, nil
 	}
 	hashed := r.Profile.SelectFiles(p.Bundle.Files)
-	lock := installlock.Lock{
-		From: installlock.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)),
+	lock := InstallLock{
+		From: InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)),
 		TotalBytes: sumSizes(hashed),
 		Policy:     target.Flags, Strict: target.Strict,
 	}
@@ -222,7 +221,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 			lock.From = old.From
 		}
 	}
-	if in.Lock, err = installlock.New(r.Verdict.Admitted(), r, p.files, lock); err != nil {
+	if in.Lock, err = NewInstallLock(r.Verdict.Admitted(), r, p.files, lock); err != nil {
 		return nil, err
 	}
 	data, err := in.Lock.Encode()

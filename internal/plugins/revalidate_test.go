@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
@@ -588,7 +587,7 @@ func TestInstalledModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := installlock.Parse(text)
+	l, err := plugins.ParseInstallLock(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -103,7 +102,7 @@ func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]
 // staleEvidence warns of an install.lock.json beside a plugin that is of other files: whoever revalidates the
 // plugin will refuse it. What the lock says otherwise is for revalidation to compare.
 func (s *Source) staleEvidence(r *plugin.Result) evidence.Report {
-	l, err := installlock.Parse(s.Bundle.Documents[plugin.LockFile])
+	l, err := ParseInstallLock(s.Bundle.Documents[plugin.LockFile])
 	if err != nil {
 		return nil // no lock, or one that another program reads
 	}
@@ -143,7 +142,7 @@ func (s *Source) findModules(ctx context.Context, path string, m *plugin.Manifes
 	if data == nil {
 		return left("there is no " + plugin.LockFile + " that says what is in it; 'hallmark plugin lock' writes one")
 	}
-	l, err := installlock.Parse(data)
+	l, err := ParseInstallLock(data)
 	if err != nil {
 		return nil, nil, evidence.Errorf(evidence.Validation, path,
 			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)

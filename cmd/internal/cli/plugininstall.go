@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/installlock"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -141,9 +140,9 @@ func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, e
 	if p.asJSON {
 		return a.WriteJSON(struct {
 			pluginOutcome
-			Installed string             `json:"installed"`
-			Externals *plugins.Externals `json:"externals,omitempty"`
-			Lock      *installlock.Lock  `json:"lock"`
+			Installed string               `json:"installed"`
+			Externals *plugins.Externals   `json:"externals,omitempty"`
+			Lock      *plugins.InstallLock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, p.options, nil), filepath.ToSlash(in.Path), in.Externals, in.Lock}, nil)
 	}
 	p.noteExternals(in.Externals)

@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"strings"
@@ -16,7 +16,7 @@ func TestDemands(t *testing.T) {
 		"": {}, `, "requireSignature": true`: {true, false}, `, "strictCapabilities": true`: {false, true},
 		`, "requireSignature": false, "strictCapabilities": null`: {},
 	} {
-		l, err := Parse([]byte(lock(text)))
+		l, err := ParseInstallLock([]byte(lock(text)))
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -30,7 +30,7 @@ func TestDemands(t *testing.T) {
 	}
 	for _, name := range []string{"requireSignature", "strictCapabilities"} {
 		for _, value := range []string{`"true"`, "1", "[true]", "{}", `""`} {
-			if _, err := Parse([]byte(lock(`, "` + name + `": ` + value))); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := ParseInstallLock([]byte(lock(`, "` + name + `": ` + value))); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s %s: %v", name, value, err)
 			}
 		}
@@ -43,7 +43,7 @@ func TestHostForm(t *testing.T) {
 		`"lockVersion": 1`: false, `"signatureVerified": true`: false, `"other": 1`: true,
 		`"policy": {"lockVersion": 1}`: true, `"LockVersion": 1`: true,
 	} {
-		l, err := Parse([]byte(`{"name": "a", "version": "1.0.0", "installedAt": "2025-09-09T12:00:00Z", ` + more + `}`))
+		l, err := ParseInstallLock([]byte(`{"name": "a", "version": "1.0.0", "installedAt": "2025-09-09T12:00:00Z", ` + more + `}`))
 		if err != nil {
 			t.Fatal(more, err)
 		}

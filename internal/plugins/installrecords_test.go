@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 // to fit: what is not there has no value, and not that of a new record.
 func TestStateMembers(t *testing.T) {
 	d := digest.FromBytes([]byte("x"))
-	record := Installs{Version: installsVersion, Dir: "/p", Plugins: map[string]Install{
+	record := Installs{Version: installsVersion, Dir: "/p", Plugins: map[string]InstallRecord{
 		"net": {Name: "net", Version: "1.0.0", Lock: d, Tree: d, Manifest: d, At: time.Unix(1e9, 0).UTC()},
 	}}
 	data, err := record.Encode()

@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 // in the state directory, so that neither a checkout nor whoever writes to the plugins
 // changes it. What it names is owed: the directory, its lock, and each member of that.
 type Installs struct {
-	Version int                `json:"installs_version"` // 1 where the manifest of a plugin is not known: see [Install]
-	Self    digest.Digest      `json:"self"`             // as that of a lock; set by Encode
-	Dir     string             `json:"dir"`              // that holds the plugins, all links resolved
-	Plugins map[string]Install `json:"plugins"`          // by the name of their directory
+	Version int                      `json:"installs_version"` // 1 where the manifest of a plugin is not known: see [Install]
+	Self    digest.Digest            `json:"self"`             // as that of a lock; set by Encode
+	Dir     string                   `json:"dir"`              // that holds the plugins, all links resolved
+	Plugins map[string]InstallRecord `json:"plugins"`          // by the name of their directory
 }
 
-// Install is one plugin that this machine installed.
-type Install struct {
+// InstallRecord is one plugin that this machine installed.
+type InstallRecord struct {
 	Name    string        `json:"name"`
 	Version string        `json:"version"`
 	Lock    digest.Digest `json:"lock"` // see [Lock.Digest]
@@ -50,7 +50,7 @@ var ErrOtherDirectory = errors.New("was written for another project")
 // wraps [ErrOtherDirectory] for that of another directory.
 func ParseInstalls(data []byte, dir string) (*Installs, error) {
 	if data == nil {
-		return &Installs{Version: installsVersion, Dir: dir, Plugins: map[string]Install{}}, nil
+		return &Installs{Version: installsVersion, Dir: dir, Plugins: map[string]InstallRecord{}}, nil
 	}
 	in := &Installs{} // a member that is not there has no value, and not that of a new one
 	if err := sealed.Decode(data, in); err != nil {

@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"encoding/json"
@@ -34,23 +34,23 @@ var installMembers = sync.OnceValues(func() (members, flags []string) {
 		return out
 	}
 	one := "x"
-	return names(Lock{
+	return names(InstallLock{
 		Format: 1, From: InPlace, SourceURL: one, SHA256: one, DistHash: one, Tree: one, Manifest: one,
 		Files: one, Signature: one, SignerKeyID: one, Strict: true,
 	}), names(plugin.Flags{})
 })
 
-// Parse reads an install.lock.json. One of this form, which its version says, has
+// ParseInstallLock reads an install.lock.json. One of this form, which its version says, has
 // no other members than those of [Lock]. An older one may have further ones, which
 // are not kept. What either owes and lacks is evidence: see [Lock.Evidence].
-func Parse(data []byte) (*Lock, error) {
-	bad := func(format string, args ...any) (*Lock, error) {
+func ParseInstallLock(data []byte) (*InstallLock, error) {
+	bad := func(format string, args ...any) (*InstallLock, error) {
 		return nil, fmt.Errorf("%s: %w", plugin.LockFile, fmt.Errorf(format, args...))
 	}
-	if err := surface.CheckJSON(data, surface.Limits{Size: MaxLock, Depth: 16}); err != nil {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxInstallLock, Depth: 16}); err != nil {
 		return bad("%w", err)
 	}
-	var l Lock
+	var l InstallLock
 	if err := json.Unmarshal(data, &l); err != nil {
 		return bad("%w", err)
 	}
@@ -61,7 +61,7 @@ func Parse(data []byte) (*Lock, error) {
 		return bad("installLockVersion is %d; this build reads %d, and files without one", l.Format, installLockVersion)
 	case l.SHA256 != "" && !sha256Hex().MatchString(l.SHA256):
 		return bad("sha256 is not 64 hex digits")
-	case l.From != "" && !slices.Contains([]Origin{FromZip, FromDirectory, InPlace}, l.From):
+	case l.From != "" && !slices.Contains([]InstallOrigin{FromZip, FromDirectory, InPlace}, l.From):
 		return bad("from is %+q, and none of zip, directory, in-place", string(l.From))
 	}
 	var read, policy map[string]json.RawMessage
@@ -115,6 +115,6 @@ func Parse(data []byte) (*Lock, error) {
 
 // hostForm reports whether the lock is one that a host program wrote when it loaded the plugin: it may lack
 // the counts and flags that the guide's form has.
-func (l *Lock) hostForm() bool {
+func (l *InstallLock) hostForm() bool {
 	return l.Format == 0 && (slices.Contains(l.further, "signatureVerified") || slices.Contains(l.further, "lockVersion"))
 }

@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ const restoreInstallLock = "install the plugin again from where it came from; " 
 
 // Claims are what the lock says of the plugin's dist/ and manifest. What of it the lock owes
 // and lacks is evidence: see [Lock.Evidence].
-func (l *Lock) Claims() ([]evidence.Claim, error) {
+func (l *InstallLock) Claims() ([]evidence.Claim, error) {
 	var out []evidence.Claim
 	for _, c := range []struct {
 		scheme  evidence.Scheme
@@ -48,7 +48,7 @@ func (l *Lock) Claims() ([]evidence.Claim, error) {
 }
 
 // claim is what a member of the lock says; ok is false if that is nothing.
-func (l *Lock) claim(scheme evidence.Scheme, member, text string) (c evidence.Claim, ok bool, err error) {
+func (l *InstallLock) claim(scheme evidence.Scheme, member, text string) (c evidence.Claim, ok bool, err error) {
 	c = evidence.Claim{
 		Subject: l.Subject(), Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member,
 	}
@@ -65,7 +65,7 @@ func (l *Lock) claim(scheme evidence.Scheme, member, text string) (c evidence.Cl
 
 // Evidence compares all else that the lock says with what was found, and names what it owes
 // and lacks. Remembered is set where this machine knows the lock, member for member.
-func (l *Lock) Evidence(r *plugin.Result, found Found, remembered bool) (evidence.Report, error) {
+func (l *InstallLock) Evidence(r *plugin.Result, found Found, remembered bool) (evidence.Report, error) {
 	report := l.missingMembers()
 	claim := func(scheme evidence.Scheme, member string) evidence.Claim {
 		c, _, _ := l.claim(scheme, member, "")
@@ -106,7 +106,7 @@ func (l *Lock) Evidence(r *plugin.Result, found Found, remembered bool) (evidenc
 
 // zip compares the digest of the zip, which is not kept, with the zip that packing gives. Where another program packed
 // it, this machine has to remember the lock; what a lock of another form says of it is then not proved, see [Lock.Unproved].
-func (l *Lock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
+func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
 	if l.SHA256 == "" {
 		return nil, nil
 	}
@@ -131,7 +131,7 @@ func (l *Lock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) 
 
 // signature compares the signature that the lock records with those that hold, by keys that
 // are trusted now.
-func (l *Lock) signature(claim evidence.Claim, r *plugin.Result) evidence.Report {
+func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence.Report {
 	if l.Signature == "" && l.SignerKeyID == "" {
 		return nil
 	}
@@ -172,7 +172,7 @@ const maxNamed = 20
 // Unproved says what of a lock of another form than ours is compared with nothing, so that nobody takes
 // the lock for proof of it; "" if all of it is compared. Packed is the digest of the zip that packing gives,
 // zero if this machine remembers the lock as a whole.
-func (l *Lock) Unproved(packed digest.Digest) string {
+func (l *InstallLock) Unproved(packed digest.Digest) string {
 	if l.Format != 0 {
 		return ""
 	}
@@ -225,7 +225,7 @@ func nameMember(name string) string {
 
 // missingMembers names the members that the lock owes and does not have. Which those are its
 // version says, and with it what it was installed from.
-func (l *Lock) missingMembers() evidence.Report {
+func (l *InstallLock) missingMembers() evidence.Report {
 	var out evidence.Report
 	owed := func(scheme evidence.Scheme, member, why string) {
 		if l.has(member) {

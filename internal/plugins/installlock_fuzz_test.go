@@ -1,4 +1,4 @@
-package installlock
+package plugins
 
 import (
 	"bytes"
@@ -34,8 +34,8 @@ func FuzzInstallLock(f *testing.F) {
 		`","treeHash":"` + fuzzDigest + `","manifestHash":"` + fuzzDigest + `","filesHash":"` + fuzzDigest + `","installedAt":"2026-01-31T12:00:00Z","signature":"AAAA","signerKeyId":"k","fileCount":1,"totalBytes":2,` +
 		`"policy":{"PLUGIN_ALLOW_RUNTIME_DEPS":false,"PLUGIN_ALLOW_NATIVE":false,"REQUIRE_SIGNATURES":true,"STRICT_CAPABILITIES":false,"STRICT_TOOLS":false,"STRICT_INTEGRITY":false,"SANDBOX_AVAILABLE":false}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := Parse(data)
-		again(t, l, err, Parse)
+		l, err := ParseInstallLock(data)
+		again(t, l, err, ParseInstallLock)
 	})
 }
 
@@ -44,7 +44,7 @@ func FuzzInstalls(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	in.Plugins["a@1.0.0"] = Install{Name: "a", Version: "1.0.0", Lock: digest.FromBytes(nil), Tree: digest.FromBytes(nil)}
+	in.Plugins["a@1.0.0"] = InstallRecord{Name: "a", Version: "1.0.0", Lock: digest.FromBytes(nil), Tree: digest.FromBytes(nil)}
 	data, err := in.Encode()
 	if err != nil {
 		f.Fatal(err)
