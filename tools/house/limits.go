@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,13 +25,13 @@ const (
 )
 
 // checkLimits is an error that names what is beyond a limit and is not in the tables of ARCHITECTURE.md, and what is
-// in a table and no longer beyond.
-func checkLimits(all []*measures, architecture string) error {
+// in a table and no longer beyond. Of what is counted it names those in changed files, which are likely to be new.
+func checkLimits(all []*measures, architecture string, changed map[string]bool) error {
 	known, reasons, err := readTables(architecture)
 	if err != nil {
 		return err
 	}
-	found := checkCounts(add(all), known)
+	found := checkCounts(add(all), known, changed)
 	for _, m := range slices.SortedFunc(slices.Values(all), byPath) {
 		if m.path == "." && m.lines > maxFacade {
 			found = append(found, fmt.Sprintf("%s has %d lines, more than %d", m.path, m.lines, maxFacade))
@@ -50,14 +52,19 @@ func byPath(a, b *measures) int { return cmp.Compare(a.path, b.path) }
 
 // checkCounts compares how many findings there are with how many are known. Each limit came later than part of the
 // source: what was beyond it then is counted, and no more is let in.
-func checkCounts(sum *measures, known map[string]int) (found []string) {
+func checkCounts(sum *measures, known map[string]int, changed map[string]bool) (found []string) {
 	limits := map[string]bool{}
 	for _, kind := range []finding{longFunction, wideLine, longFile} {
 		what := kind.String()
 		limits[what] = true
 		if n := len(sum.findings[kind]); n > known[what] {
-			found = append(found, fmt.Sprintf("%d %s, where ARCHITECTURE.md knows of %d; house -list names them", n, what,
-				known[what]))
+			found = append(found, fmt.Sprintf("%d %s, where ARCHITECTURE.md knows of %d; house -list names all, and in files "+
+				"that changed are:", n, what, known[what]))
+			for _, where := range sum.findings[kind] {
+				if file, _, _ := strings.Cut(where, ":"); changed[filepath.ToSlash(file)] {
+					found = append(found, "  "+where)
+				}
+			}
 		}
 	}
 	for what := range known {
@@ -66,6 +73,27 @@ func checkCounts(sum *measures, known map[string]int) (found []string) {
 		}
 	}
 	return found
+}
+
+// changedFiles are the files that the last commit changed, and those that differ from it. It is empty where there is no
+// git, as in an archive of the source: then only less is said.
+func changedFiles(root string) map[string]bool {
+	changed := map[string]bool{}
+	for _, args := range [][]string{
+		{"diff", "--name-only", "--no-renames", "--relative", "-z", "HEAD^"},
+		{"ls-files", "--others", "--exclude-standard", "-z"},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		if err != nil {
+			continue
+		}
+		for name := range strings.SplitSeq(string(out), "\x00") {
+			changed[name] = true
+		}
+	}
+	return changed
 }
 
 // exception says which limits a package may be below.

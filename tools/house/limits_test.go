@@ -35,7 +35,7 @@ func good() []*measures {
 }
 
 func TestWithinLimits(t *testing.T) {
-	if err := checkLimits(good(), tables); err != nil {
+	if err := checkLimits(good(), tables, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -65,10 +65,20 @@ func TestBeyondLimits(t *testing.T) {
 			return append(all, &measures{path: ".", lines: 801, tests: 100})
 		},
 	} {
-		err := checkLimits(change(good()), tables)
+		err := checkLimits(change(good()), tables, nil)
 		if err == nil || strings.Count(err.Error(), "\n") != 1 || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want only %q", err, want)
 		}
+	}
+}
+
+// TestChangedFiles: of many findings those are named that are in files that changed.
+func TestChangedFiles(t *testing.T) {
+	all := good()
+	all[4].note(wideLine, "edge/old.go:1: 121 columns", "edge/new.go:2: 122 columns")
+	err := checkLimits(all, tables, map[string]bool{"edge/new.go": true})
+	if err == nil || !strings.Contains(err.Error(), "edge/new.go:2") || strings.Contains(err.Error(), "old.go") {
+		t.Error(err)
 	}
 }
 
@@ -94,7 +104,7 @@ func TestBrokenTables(t *testing.T) {
 		"`little` `tiny` | ": "`little` `tiny` `gone` | ",
 	} {
 		broken := strings.Replace(tables, from, to, 1)
-		if broken == tables || checkLimits(good(), broken) == nil {
+		if broken == tables || checkLimits(good(), broken, nil) == nil {
 			t.Errorf("%q in place of %q is accepted", to, from)
 		}
 	}

@@ -46,7 +46,7 @@ func run(root string, check, sizes, list bool) error {
 		if err != nil {
 			return err
 		}
-		return checkLimits(all, string(text))
+		return checkLimits(all, string(text), changedFiles(root))
 	}
 	printPackages(all)
 	printTotals(all, list)
