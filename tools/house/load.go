@@ -14,12 +14,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // source is a package of this module, parsed and type-checked.
 type source struct {
-	path  string // relative to the module; "." is its own directory
+	path  string   // relative to the module; "." is its own directory
+	uses  []string // paths of the module's packages that it imports
+	tests int      // lines of its test files and scripts
 	fset  *token.FileSet
 	files []*ast.File
 	texts map[*ast.File][]byte
@@ -29,10 +32,11 @@ type source struct {
 
 // listed is what is needed of `go list -json`.
 type listed struct {
-	Dir, ImportPath, Export string
-	GoFiles                 []string
-	Module                  *struct{ Path string }
-	DepOnly                 bool
+	Dir, ImportPath, Export            string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+	Imports                            []string
+	Module                             *struct{ Path string }
+	DepOnly                            bool
 }
 
 // goCommand runs the go command in the module's directory, and gives what it prints.
@@ -49,8 +53,8 @@ func goCommand(root string, args ...string) ([]byte, error) {
 // loadPackages reads every package of the module, with the types of what it imports from the
 // export data that the compiler has.
 func loadPackages(root string) ([]*source, error) {
-	out, err := goCommand(root, "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Module,DepOnly",
-		"./...")
+	out, err := goCommand(root, "list", "-export", "-deps",
+		"-json=Dir,ImportPath,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,Module,DepOnly", "./...")
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +78,7 @@ func loadPackages(root string) ([]*source, error) {
 	})
 	var all []*source
 	for _, l := range ours {
-		path := strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, l.Module.Path), "/")
-		if path == "" {
-			path = "."
-		}
+		path := l.relative(l.ImportPath)
 		if first, _, _ := strings.Cut(path, "/"); first == "e2e" || first == "bench" || first == "examples" {
 			continue
 		}
@@ -85,9 +86,48 @@ func loadPackages(root string) ([]*source, error) {
 		if err != nil {
 			return nil, err
 		}
+		for _, imported := range l.Imports {
+			if path := l.relative(imported); path != "" {
+				s.uses = append(s.uses, path)
+			}
+		}
+		if s.tests, err = countTests(l); err != nil {
+			return nil, err
+		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// relative gives the path of a package of the module, and "" of any other.
+func (l listed) relative(importPath string) string {
+	if importPath == l.Module.Path {
+		return "."
+	}
+	path, ours := strings.CutPrefix(importPath, l.Module.Path+"/")
+	if !ours {
+		return ""
+	}
+	return path
+}
+
+// countTests counts the lines of a package's tests. Its scripts are such: a test file has but the call that runs them.
+func countTests(l listed) (lines int, err error) {
+	files, err := filepath.Glob(filepath.Join(l.Dir, "testdata", "script", "*.txtar"))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range slices.Concat(l.TestGoFiles, l.XTestGoFiles) {
+		files = append(files, filepath.Join(l.Dir, name))
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		lines += bytes.Count(text, []byte("\n"))
+	}
+	return lines, nil
 }
 
 func checkTypes(fset *token.FileSet, imports types.Importer, path string, l listed) (*source, error) {

@@ -23,10 +23,23 @@ const (
 	undocumented
 )
 
+func (f finding) String() string {
+	return []string{
+		longFunction: fmt.Sprintf("functions longer than %d lines", maxFunction),
+		branched:     fmt.Sprintf("functions with a cyclomatic number over %d", maxBranches),
+		manyParams:   fmt.Sprintf("functions with more than %d parameters", maxParams),
+		wideLine:     fmt.Sprintf("lines wider than %d columns", maxColumns),
+		longFile:     fmt.Sprintf("files longer than %d lines", maxFile),
+		participle:   "names that are bare participles",
+		undocumented: "exported names without a comment",
+	}[f]
+}
+
 // measures are the numbers of one package, or of all of them.
 type measures struct {
 	path                                     string
 	lines, files, functions, names, exported int
+	tests                                    int // lines
 	knot                                     []string
 	findings                                 map[finding][]string // where, and what
 }
@@ -38,8 +51,25 @@ func (m *measures) note(kind finding, where ...string) {
 	m.findings[kind] = append(m.findings[kind], where...)
 }
 
+// add adds up the numbers of packages.
+func add(all []*measures) *measures {
+	sum := &measures{}
+	for _, m := range all {
+		sum.lines += m.lines
+		sum.tests += m.tests
+		sum.files += m.files
+		sum.exported += m.exported
+		sum.functions += m.functions
+		sum.names += m.names
+		for kind, found := range m.findings {
+			sum.note(kind, found...)
+		}
+	}
+	return sum
+}
+
 func measure(s *source) *measures {
-	m := &measures{path: s.path, files: len(s.files), knot: largestKnot(s)}
+	m := &measures{path: s.path, files: len(s.files), tests: s.tests, knot: largestKnot(s)}
 	for _, f := range s.files {
 		m.measureText(s, f)
 		for _, d := range f.Decls {
