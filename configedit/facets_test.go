@@ -6,12 +6,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-func requirement(s string) facet.Requirement {
-	r, err := facet.ParseRequirement(s)
+func requirement(s string) artifact.Requirement {
+	r, err := artifact.ParseRequirement(s)
 	if err != nil {
 		panic(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -69,7 +70,7 @@ func ExampleParseManifest() {
 
 // Find the newest version that a requirement admits.
 func ExampleRequirement_Newest() {
-	r, err := facet.ParseRequirement("1.4.*")
+	r, err := artifact.ParseRequirement("1.4.*")
 	if err != nil {
 		fmt.Println(err)
 		return

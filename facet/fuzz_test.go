@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -101,7 +102,7 @@ func FuzzRequirement(f *testing.F) {
 		f.Add(v.Text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := ParseRequirement(text)
+		r, err := artifact.ParseRequirement(text)
 		if err != nil {
 			return
 		}

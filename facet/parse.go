@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 var (
@@ -178,7 +179,7 @@ func (o object) takeIdentity() (name, version string) {
 
 // checkVersion refuses what is not an exact version M.N.P.
 func (p *problems) checkVersion(version, at string) {
-	if _, err := parseVersion(version); err != nil {
+	if _, err := artifact.ParseFloor(version); err != nil {
 		p.add(at, "%v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 //	{"type": "stdio", "command", "args"?, "env"?}     declared
 //	{"type": "http", "url"}                           declared
 type Server struct {
-	Floor   *Floor // source mode
+	Floor   *artifact.Floor // source mode
 	Image   string // ref mode; a tag is a label, never a version
 	Type    string // declared: "stdio" or "http"
 	Command string
@@ -33,7 +33,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	if kindOf(raw) == '"' {
 		s, _ := p.readString(raw, at)
-		floor, err := ParseFloor(s)
+		floor, err := artifact.ParseFloor(s)
 		if err != nil {
 			p.add(at, "%v", err)
 			return Server{}, false

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
@@ -138,17 +139,17 @@ func TestBuildVectors(t *testing.T) {
 func TestVersionVectors(t *testing.T) {
 	v := readVectors(t)
 	for _, c := range v.Requirements {
-		r, err := ParseRequirement(c.Text)
+		r, err := artifact.ParseRequirement(c.Text)
 		c.check(t, err, r.String(), r.Newest, r.Matches)
 		if r.Exact() != (err == nil && strings.Count(c.Text, ".") == 2 && !strings.Contains(c.Text, "*")) {
 			t.Errorf("%q: exact %v", c.Text, r.Exact())
 		}
 	}
 	for _, c := range v.Floors {
-		f, err := ParseFloor(c.Text)
+		f, err := artifact.ParseFloor(c.Text)
 		c.check(t, err, f.String(), f.Newest, f.Matches)
 	}
-	if (Requirement{}).Matches("1.0.0") || (Floor{}).Matches("1.0.0") {
+	if (artifact.Requirement{}).Matches("1.0.0") || (artifact.Floor{}).Matches("1.0.0") {
 		t.Error("the zero value matches")
 	}
 }

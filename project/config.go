@@ -12,7 +12,6 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -22,7 +21,7 @@ import (
 type Config struct {
 	Registry Registry
 	Policy   Policy
-	Limits   archive.Limits // of the contents of a facet; zero fields are the defaults
+	Limits   Limits // of the contents of a facet; zero fields are the defaults
 	Facets   map[string]Facet
 	Targets  []string // nil: those found in the project
 	Servers  map[string]Server

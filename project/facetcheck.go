@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/wrap"
@@ -15,7 +16,7 @@ import (
 // check refuses an entry that Hallmark would not have written.
 func (f FacetLock) check(name string) error {
 	exact := func(version string) bool {
-		r, err := facet.ParseRequirement(version)
+		r, err := artifact.ParseRequirement(version)
 		return err == nil && r.Exact()
 	}
 	s := f.Source

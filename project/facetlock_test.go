@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -214,7 +214,7 @@ func TestApprovableOfVersions(t *testing.T) {
 
 func TestCovers(t *testing.T) {
 	registry := Registry{URL: "https://registry.example.com"}
-	r, _ := facet.ParseRequirement("1.*")
+	r, _ := artifact.ParseRequirement("1.*")
 	f := Facet{Name: "kit", Requirement: r}
 	l := facetEntry()
 	if !l.Covers(f, registry) {
@@ -223,7 +223,7 @@ func TestCovers(t *testing.T) {
 	if l.Covers(f, Registry{URL: "https://other.example.com"}) {
 		t.Error("of another registry")
 	}
-	two, err := facet.ParseRequirement("2.*")
+	two, err := artifact.ParseRequirement("2.*")
 	if err != nil {
 		t.Fatal(err)
 	}

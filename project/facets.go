@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -20,7 +21,7 @@ type Facet struct {
 	Name string
 	Line int // in hallmark.toml
 
-	Requirement facet.Requirement // of a registry's facet; zero for another source
+	Requirement artifact.Requirement // of a registry's facet; zero for another source
 
 	Git    string // URL of a repository
 	Tag    string // at most one of Tag, Branch and Commit
@@ -73,7 +74,7 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		if !ok {
 			return f, errors.New(`needs a version requirement such as "1.*", or { git = "…" } or { path = "…" }`)
 		}
-		f.Requirement, err = facet.ParseRequirement(text)
+		f.Requirement, err = artifact.ParseRequirement(text)
 		return f, err
 	}
 	version := ""
@@ -103,7 +104,7 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		}
 	}
 	if version != "" {
-		if f.Requirement, err = facet.ParseRequirement(version); err != nil {
+		if f.Requirement, err = artifact.ParseRequirement(version); err != nil {
 			return f, err
 		}
 	}

@@ -3,13 +3,20 @@ package project
 import (
 	"fmt"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
+// Limits bound the contents of one facet, as [limits] sets them. A zero field is the default.
+type Limits struct {
+	Packed   int64 // bytes of the archive
+	Unpacked int64 // bytes of what is in it
+	Ratio    int64 // unpacked bytes for each packed one
+	Entries  int   // files and directories
+}
+
 // MaxLimits are the furthest limits that hallmark.toml can set. It comes with a checkout: what it allows must not fill this
 // machine's memory. The ratio is beyond what gzip can reach, which is no limit.
-var MaxLimits = archive.Limits{Packed: 1 << 30, Unpacked: 8 << 30, Ratio: 1100, Entries: 200_000}
+var MaxLimits = Limits{Packed: 1 << 30, Unpacked: 8 << 30, Ratio: 1100, Entries: 200_000}
 
 // limitsTOML is the [limits] table as TOML holds it, of the contents of one facet.
 type limitsTOML struct {
@@ -20,7 +27,7 @@ type limitsTOML struct {
 }
 
 // limits checks the table.
-func (raw limitsTOML) limits() (l archive.Limits, err error) {
+func (raw limitsTOML) limits() (l Limits, err error) {
 	var files int64
 	for _, c := range []struct {
 		key  string

@@ -3,13 +3,11 @@ package project
 import (
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/archive"
 )
 
 // TestLimits: [limits] sets what it names, within what a checkout may allow.
 func TestLimits(t *testing.T) {
-	for text, want := range map[string]archive.Limits{
+	for text, want := range map[string]Limits{
 		"":               {},
 		"max_packed = 1": {Packed: 1},
 		"max_packed = 134_217_728\nmax_unpacked = 8589934592\nmax_ratio = 1100\nmax_files = 200000": {Packed: 128 << 20,

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -69,16 +70,16 @@ func (s Server) WhyUnlocked() string {
 }
 
 // SourceName names a server that is packed from source: what facet.json and hallmark.toml say.
-func SourceName(name string, floor facet.Floor) string { return name + "@" + floor.String() }
+func SourceName(name string, floor artifact.Floor) string { return name + "@" + floor.String() }
 
 // ParseSourceName reads "NAME@FLOOR".
-func ParseSourceName(s string) (name string, floor facet.Floor, err error) {
+func ParseSourceName(s string) (name string, floor artifact.Floor, err error) {
 	at := strings.LastIndexByte(s, '@')
 	if at <= 0 || !facet.CheckName(s[:at]) {
 		return "", floor,
 			fmt.Errorf("%+q is not NAME@VERSION with the lowest version of a server that is packed from source", s)
 	}
-	floor, err = facet.ParseFloor(s[at+1:])
+	floor, err = artifact.ParseFloor(s[at+1:])
 	return s[:at], floor, err
 }
 

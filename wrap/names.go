@@ -9,6 +9,7 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/facet"
 )
 
@@ -57,7 +58,7 @@ func ownName(name string) string { return name[strings.LastIndexByte(name, '/')+
 
 // versionOf is written if that is M.N.P, else 0.0.0.
 func versionOf(written string) string {
-	if r, err := facet.ParseRequirement(written); err == nil && r.Exact() {
+	if r, err := artifact.ParseRequirement(written); err == nil && r.Exact() {
 		return written
 	}
 	return noVersion

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -49,7 +50,7 @@ func BroughtEvidence(w *workspace.Workspace, others []string, name string, entry
 			c.Text = "version " + entry.Version
 			e = evidence.Fact(c, "version "+version)
 		} else {
-			r, _ := facet.ParseRequirement(version)
+			r, _ := artifact.ParseRequirement(version)
 			e = obtain.SourceEvidence(w.Config.Registry, project.Facet{Name: name, Requirement: r,
 				Prefix: entry.Prefix, Parts: entry.Parts}, entry, locked)
 		}

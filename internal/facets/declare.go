@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -50,7 +50,7 @@ func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *p
 	}
 	next := *f
 	if next.Kind().HasVersions() && next.Requirement.String() == "" {
-		next.Requirement, _ = facet.ParseRequirement("*")
+		next.Requirement, _ = artifact.ParseRequirement("*")
 	}
 	return configedit.SetFacet(text, next)
 }

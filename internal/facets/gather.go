@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -106,7 +106,7 @@ func (a *Assembly) nextRound(round []*piece) ([]*piece, error) {
 		for _, c := range x.Manifest.Facets {
 			other := a.findPiece(c.Name, next)
 			if other == nil {
-				r, err := facet.ParseRequirement(c.Version)
+				r, err := artifact.ParseRequirement(c.Version)
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.Subject(), "", err)
 				}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/configedit"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
@@ -281,7 +281,7 @@ func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text 
 		keep = 2 // before 1.0.0 the second number is the one that breaks
 	}
 	var err error
-	if f.Requirement, err = facet.ParseRequirement(strings.Join(numbers[:keep], ".") + ".*"); err != nil {
+	if f.Requirement, err = artifact.ParseRequirement(strings.Join(numbers[:keep], ".") + ".*"); err != nil {
 		return nil, err
 	}
 	if text, err = configedit.SetFacet(text, f); err != nil {

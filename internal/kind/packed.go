@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -160,7 +160,7 @@ func (packed) Latest(ctx context.Context, q Query) (Latest, error) {
 	}
 	active := obtain.ActiveVersions(all)
 	out.Wanted, _ = floor.Newest(active)
-	free, err := facet.ParseRequirement("*")
+	free, err := artifact.ParseRequirement("*")
 	out.Newest, _ = free.Newest(active)
 	return out, err
 }

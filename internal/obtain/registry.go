@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -153,7 +153,7 @@ func (registrySource) findVersions(ctx context.Context, w *workspace.Workspace, 
 		return Versions{}, nil, client.ExplainAnswer(f.Name, evidence.Operation, err)
 	}
 	active := ActiveVersions(records)
-	anything, _ := facet.ParseRequirement("*")
+	anything, _ := artifact.ParseRequirement("*")
 	var v Versions
 	v.Wanted, _ = f.Requirement.Newest(active)
 	v.Newest, _ = anything.Newest(active)

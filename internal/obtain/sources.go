@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -65,7 +65,7 @@ func (s *Sources) LogReport() evidence.Report {
 type Request struct {
 	Kind   ledger.Kind        // zero: a facet; else an artifact, a server that is packed from source
 	Want   project.Facet      // its name, and where it comes from
-	Floor  facet.Floor        // of a server that is not locked: the least version
+	Floor  artifact.Floor     // of a server that is not locked: the least version
 	Locked *project.FacetLock // its entry in the lock; nil without one
 	Anew   bool               // resolve it anew, whatever the entry says
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -195,7 +196,7 @@ listed. What of them runs is shown, and asked about.
 				if !add.Kind().HasVersions() {
 					return nil, app.Usage(c, errors.New("a facet of git or of a directory has no requirement"))
 				}
-				r, err := facet.ParseRequirement(names[0][at+1:])
+				r, err := artifact.ParseRequirement(names[0][at+1:])
 				if err != nil {
 					return nil, app.Usage(c, err)
 				}

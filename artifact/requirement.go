@@ -1,21 +1,21 @@
-package facet
+package artifact
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	strict "github.com/Masterminds/semver/v3"
 )
 
 // maxNumber is the largest number of a version: those beyond are not exact in JSON.
 const maxNumber = 1<<53 - 1
 
 // parseVersion reads an exact version, M.N.P.
-func parseVersion(s string) (*semver.Version, error) {
-	v, err := semver.StrictNewVersion(s)
+func parseVersion(s string) (*strict.Version, error) {
+	v, err := strict.StrictNewVersion(s)
 	if err != nil || v.Prerelease() != "" || v.Metadata() != "" || max(v.Major(), v.Minor(), v.Patch()) > maxNumber {
-		return nil, fmt.Errorf("%+q is not an exact version M.N.P", clip(s))
+		return nil, fmt.Errorf("%+.100q is not an exact version M.N.P", s)
 	}
 	return v, nil
 }
@@ -39,7 +39,7 @@ func ParseRequirement(s string) (Requirement, error) {
 		return r, nil
 	}
 	bad := func() (Requirement, error) {
-		return Requirement{}, fmt.Errorf("%+q is not a version requirement: 1.2.3, 1.2.*, 1.*, * or latest", clip(s))
+		return Requirement{}, fmt.Errorf("%+.100q is not a version requirement: 1.2.3, 1.2.*, 1.*, * or latest", s)
 	}
 	fields := strings.Split(s, ".")
 	if len(fields) > 3 || len(fields) < 2 {
@@ -73,7 +73,7 @@ func (r Requirement) Matches(version string) bool {
 	return err == nil && r.matches(v)
 }
 
-func (r Requirement) matches(v *semver.Version) bool {
+func (r Requirement) matches(v *strict.Version) bool {
 	if r.text == "" {
 		return false
 	}
@@ -92,7 +92,7 @@ func (r Requirement) Newest(versions []string) (string, bool) { return newest(ve
 
 // Floor is the lowest version of a server that a facet works with. It is satisfied up to
 // the next major version. The zero value matches nothing.
-type Floor struct{ v *semver.Version }
+type Floor struct{ v *strict.Version }
 
 // ParseFloor reads a floor, an exact version.
 func ParseFloor(s string) (Floor, error) {
@@ -114,15 +114,15 @@ func (f Floor) Matches(version string) bool {
 	return err == nil && f.matches(v)
 }
 
-func (f Floor) matches(v *semver.Version) bool {
+func (f Floor) matches(v *strict.Version) bool {
 	return f.v != nil && v.Major() == f.v.Major() && !v.LessThan(f.v)
 }
 
 // Newest is the newest of versions that satisfies f, if one does.
 func (f Floor) Newest(versions []string) (string, bool) { return newest(versions, f.matches) }
 
-func newest(versions []string, matches func(*semver.Version) bool) (string, bool) {
-	var best *semver.Version
+func newest(versions []string, matches func(*strict.Version) bool) (string, bool) {
+	var best *strict.Version
 	for _, s := range versions {
 		if v, err := parseVersion(s); err == nil && matches(v) && (best == nil || v.GreaterThan(best)) {
 			best = v
