@@ -152,7 +152,7 @@ tokens:
 	@sh tools/tokens/run.sh
 
 flip:
-	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' ./internal/facets ./facet ./internal/store ./project
+	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' ./internal/facets ./internal/facet ./internal/store ./project
 
 forge:
 	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^(TestOneReading|TestOneWheel)$$' ./e2e

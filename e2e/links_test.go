@@ -66,7 +66,7 @@ var heavy = []struct {
 	{"internal/record", []string{full}},
 	{"internal/runline", []string{full}},
 	{"internal/scan", []string{full}},
-	{"owed", []string{full}},
+	{"internal/owed", []string{full}},
 	{"github.com/evanw/esbuild", []string{full}},
 	{"github.com/tdewolff/parse/v2", []string{full}},
 

@@ -18,11 +18,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // forgeSeed and forgedShort are of the archives of each run; make forge has 2,000 of them, and

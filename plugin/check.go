@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -21,7 +20,7 @@ type Host struct {
 	Scan           Scan            // finds imports; see Scans
 	Allowlist      *Allowlist      // nil: there is none
 	AllowlistName  string          // for messages
-	Keys           *sign.Keys      // nil: nobody is trusted
+	Keys           *TrustedKeys    // nil: nobody is trusted
 	ExternalClaims []ExternalClaim // of external packages
 	Registered     *Registered     // what the plugin registered; nil: see RegisteredBy
 	Now            time.Time       // for the validity of keys

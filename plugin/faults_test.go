@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -118,8 +117,8 @@ func faults() []fault {
 		{"a signature that does not hold", 8, "signatures", s, "signature manifest net-utils@1.1.0 mismatch", "",
 			func(t *testing.T, p *broken, _ string) {
 				key := newKey(t)
-				p.host.Keys = new(sign.Keys)
-				if err := p.host.Keys.Add(sign.Key{ID: "acme", Public: key.Public()}); err != nil {
+				p.host.Keys = new(TrustedKeys)
+				if err := p.host.Keys.Add(TrustedKey{ID: "acme", Public: key.Public()}); err != nil {
 					t.Fatal(err)
 				}
 				wrong := signed(t, key, "other text")

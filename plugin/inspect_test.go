@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/sign"
 )
 
 // A manifest of the kind that is published: members that the guide does not name, and capabilities
@@ -57,8 +56,8 @@ func TestFurtherMembers(t *testing.T) {
 	}
 
 	key := newKey(t)
-	keys := new(sign.Keys)
-	if err := keys.Add(sign.Key{ID: "acme", Public: key.Public()}); err != nil {
+	keys := new(TrustedKeys)
+	if err := keys.Add(TrustedKey{ID: "acme", Public: key.Public()}); err != nil {
 		t.Fatal(err)
 	}
 	signed, err := m.Sign(key, "acme", now)

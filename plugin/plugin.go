@@ -64,6 +64,38 @@
 // signature that does not hold is refused whether or not signatures are required, and so are
 // one that no key can have made and a file in another form; one by a key that is not trusted
 // counts as none.
+//
+// The algorithms are
+//
+//	Ed25519            over the message
+//	RSA-SHA256         PKCS #1 v1.5, a key of 2,048 to 8,192 bits
+//	ECDSA-P256-SHA256  ASN.1, a key on P-256
+//	ECDSA-P384-SHA384  ASN.1, a key on P-384
+//	minisign           the text of a .minisig file, its trusted comment included
+//
+// A key has one algorithm, which follows from the key itself. A signature that states
+// another one is refused before any arithmetic: what is stated comes from whoever wrote
+// the signature, and must not choose how it is checked.
+//
+// # Keys of signatures
+//
+// A public key is PEM "PUBLIC KEY" (PKIX), or what minisign prints: its two-line file or
+// the base64 line alone. A private key is PEM "PRIVATE KEY" (PKCS #8), "RSA PRIVATE KEY"
+// or "EC PRIVATE KEY", or minisign's file, which may be encrypted by a password.
+//
+// # Trusted keys
+//
+// A keys file is JSON of at most [MaxKeysFile] bytes:
+//
+//	{"version": 1,
+//	 "keys": [{"id": "acme-2026", "public_key": "-----BEGIN PUBLIC KEY-----\n…",
+//	           "owner": "…", "added": TIME, "not_before": TIME, "not_after": TIME,
+//	           "revoked": TIME, "reason": "…"}]}
+//
+// All but id, public_key and added may be missing; a TIME is RFC 3339. An id is 1 to 200 of
+// [A-Za-z0-9._-]; no id and no key is there twice. A revoked key verifies nothing, whenever
+// the signature says that it was made: that time is the signer's own word. For the
+// same reason not_before and not_after are compared with the present.
 package plugin
 
 import (

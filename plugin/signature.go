@@ -10,7 +10,6 @@ import (
 	"github.com/gowebpki/jcs"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -49,7 +48,7 @@ func (m *Manifest) Statement() ([]byte, error) {
 func (c *check) signatureEvidence() (signers []Signer) {
 	keys := c.host.Keys
 	if keys == nil {
-		keys = new(sign.Keys)
+		keys = new(TrustedKeys)
 	}
 	hash := []byte(c.m.Dist.Hash)
 	verified := func(scheme evidence.Scheme, where string, s Signature, message []byte) string {
@@ -60,7 +59,7 @@ func (c *check) signatureEvidence() (signers []Signer) {
 		}
 		k, err := s.verify(keys, message, c)
 		switch {
-		case errors.Is(err, sign.ErrUnknown), errors.Is(err, errUnknownAlg):
+		case errors.Is(err, ErrUnknown), errors.Is(err, errUnknownAlg):
 			c.add(evidence.CannotVerify(claim, evidence.Untrusted, err.Error()))
 		case err != nil:
 			c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: err.Error()})
@@ -130,35 +129,35 @@ func (c *check) trustEvidence(scheme evidence.Scheme, by, why string) {
 var errUnknownAlg = errors.New("unknown algorithm")
 
 // verify returns the trusted key that made the signature over message.
-func (s Signature) verify(keys *sign.Keys, message []byte, c *check) (sign.Key, error) {
+func (s Signature) verify(keys *TrustedKeys, message []byte, c *check) (TrustedKey, error) {
 	raw, err := base64.StdEncoding.DecodeString(s.Signature)
 	if err != nil {
-		return sign.Key{}, errors.New("the signature is not base64")
+		return TrustedKey{}, errors.New("the signature is not base64")
 	}
 	if len(message) == 0 {
-		return sign.Key{}, errors.New("there is no dist.hash to verify it with")
+		return TrustedKey{}, errors.New("there is no dist.hash to verify it with")
 	}
-	if alg := sign.AlgorithmOf(s.Alg); alg != "" {
-		if err := sign.CheckShape(alg, raw); err != nil {
-			return sign.Key{}, err
+	if alg := SignatureAlgorithmOf(s.Alg); alg != "" {
+		if err := CheckSignatureShape(alg, raw); err != nil {
+			return TrustedKey{}, err
 		}
 		if !alg.Known() && s.KeyID == "" {
-			return sign.Key{}, fmt.Errorf("%w %+q", errUnknownAlg, clip(s.Alg))
+			return TrustedKey{}, fmt.Errorf("%w %+q", errUnknownAlg, clip(s.Alg))
 		}
 		return keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
 	}
 	// A file of base64 alone states nothing: each key is tried under its own algorithm.
-	if !slices.ContainsFunc(sign.Algorithms(), func(a sign.Algorithm) bool { return sign.CheckShape(a, raw) == nil }) {
-		return sign.Key{}, fmt.Errorf("%w of any algorithm that is known", sign.ErrShape)
+	if !slices.ContainsFunc(SignatureAlgorithms(), func(a SignatureAlgorithm) bool { return CheckSignatureShape(a, raw) == nil }) {
+		return TrustedKey{}, fmt.Errorf("%w of any algorithm that is known", ErrShape)
 	}
-	for _, alg := range sign.Algorithms() {
+	for _, alg := range SignatureAlgorithms() {
 		k, failed := keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
-		if failed == nil || errors.Is(failed, sign.ErrRevoked) || errors.Is(failed, sign.ErrValidity) {
+		if failed == nil || errors.Is(failed, ErrRevoked) || errors.Is(failed, ErrValidity) {
 			return k, failed
 		}
 		err = failed
 	}
-	return sign.Key{}, err
+	return TrustedKey{}, err
 }
 
 // parseSignatureFile reads an mcp-plugin.sig in any of its forms.
@@ -168,7 +167,7 @@ func parseSignatureFile(data []byte) (Signature, error) {
 	case len(text) > 16<<10:
 		return Signature{}, errors.New("more than 16 KiB")
 	case bytes.HasPrefix(text, []byte("untrusted comment:")):
-		return Signature{Alg: string(sign.Minisign), Signature: base64.StdEncoding.EncodeToString(data)}, nil
+		return Signature{Alg: string(Minisign), Signature: base64.StdEncoding.EncodeToString(data)}, nil
 	case bytes.HasPrefix(text, []byte("{")):
 		if err := surface.CheckJSON(text, surface.Limits{Size: 16 << 10, Depth: 4}); err != nil {
 			return Signature{}, err

@@ -14,14 +14,13 @@ import (
 	"aead.dev/minisign"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/sign"
 )
 
 // now is when the tests of signatures take place.
 var now = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
 // newKey is an Ed25519 key.
-func newKey(t *testing.T) sign.PrivateKey {
+func newKey(t *testing.T) PrivateKey {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -31,7 +30,7 @@ func newKey(t *testing.T) sign.PrivateKey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := sign.ParsePrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "")
+	key, err := ParsePrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +38,7 @@ func newKey(t *testing.T) sign.PrivateKey {
 }
 
 // newMinisign is a key of minisign.
-func newMinisign(t *testing.T) sign.PrivateKey {
+func newMinisign(t *testing.T) PrivateKey {
 	t.Helper()
 	_, private, err := minisign.GenerateKey(nil)
 	if err != nil {
@@ -49,7 +48,7 @@ func newMinisign(t *testing.T) sign.PrivateKey {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := sign.ParsePrivateKey(text, "")
+	key, err := ParsePrivateKey(text, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func newMinisign(t *testing.T) sign.PrivateKey {
 }
 
 // signed is the base64 of a signature.
-func signed(t *testing.T, key sign.PrivateKey, message string) string {
+func signed(t *testing.T, key PrivateKey, message string) string {
 	t.Helper()
 	raw, err := key.Sign([]byte(message))
 	if err != nil {
@@ -69,8 +68,8 @@ func signed(t *testing.T, key sign.PrivateKey, message string) string {
 // Each signature is judged by itself, and whether a trusted key made one.
 func TestSignatures(t *testing.T) {
 	acme, other, stranger, ended, revoked, mini := newKey(t), newKey(t), newKey(t), newKey(t), newKey(t), newMinisign(t)
-	keys := new(sign.Keys)
-	for _, k := range []sign.Key{
+	keys := new(TrustedKeys)
+	for _, k := range []TrustedKey{
 		{ID: "ended", Public: ended.Public(), NotAfter: now.Add(-time.Hour)},
 		{ID: "revoked", Public: revoked.Public(), Revoked: now},
 		{ID: "acme", Public: acme.Public(), NotAfter: now}, {ID: "other", Public: other.Public()},
@@ -247,7 +246,7 @@ func TestSignatures(t *testing.T) {
 }
 
 // minisigned is the text of a .minisig file.
-func minisigned(t *testing.T, key sign.PrivateKey, message string) string {
+func minisigned(t *testing.T, key PrivateKey, message string) string {
 	t.Helper()
 	raw, err := key.Sign([]byte(message))
 	if err != nil {
@@ -259,8 +258,8 @@ func minisigned(t *testing.T, key sign.PrivateKey, message string) string {
 // A signature over nothing is one over any plugin without a dist.hash.
 func TestSignatureOfNothing(t *testing.T) {
 	key := newKey(t)
-	keys := new(sign.Keys)
-	if err := keys.Add(sign.Key{ID: "k", Public: key.Public()}); err != nil {
+	keys := new(TrustedKeys)
+	if err := keys.Add(TrustedKey{ID: "k", Public: key.Public()}); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := bundle(t, ``, nil)
@@ -318,15 +317,15 @@ func TestStatement(t *testing.T) {
 // Signing again under an id replaces what it signed before, and keeps what others did.
 func TestSignAgain(t *testing.T) {
 	a, b := newKey(t), newKey(t)
-	keys := new(sign.Keys)
-	for id, k := range map[string]sign.PrivateKey{"a": a, "b": b} {
-		if err := keys.Add(sign.Key{ID: id, Public: k.Public()}); err != nil {
+	keys := new(TrustedKeys)
+	for id, k := range map[string]PrivateKey{"a": a, "b": b} {
+		if err := keys.Add(TrustedKey{ID: id, Public: k.Public()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	plugin, m := bundle(t, ``, nil)
 	for _, step := range []struct {
-		key  sign.PrivateKey
+		key  PrivateKey
 		id   string
 		want string
 	}{{a, "a", "a"}, {b, "b", "a b"}, {a, "a", "b a"}} {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -76,7 +75,7 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 
 // Sign returns the manifest with a signature over dist.hash and one over the whole
 // manifest, by a key of the given id. Earlier ones under the id are replaced.
-func (m *Manifest) Sign(key sign.PrivateKey, id string, now time.Time) ([]byte, error) {
+func (m *Manifest) Sign(key PrivateKey, id string, now time.Time) ([]byte, error) {
 	if m.Dist.Hash == "" {
 		return nil, evidence.Errorf(evidence.Integrity, ManifestFile, "run 'hallmark plugin hash --write' first",
 			fmt.Errorf("there is no dist.hash to sign"))

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -54,8 +53,8 @@ func TestWriteHashSignatures(t *testing.T) {
 	if again = written(t, b, tree.Guide); len(again.Signatures) != 0 || len(again.Statements) != 0 {
 		t.Errorf("another file: %d signatures, %d statements", len(again.Signatures), len(again.Statements))
 	}
-	keys := new(sign.Keys)
-	if err := keys.Add(sign.Key{ID: "k", Public: key.Public()}); err != nil {
+	keys := new(TrustedKeys)
+	if err := keys.Add(TrustedKey{ID: "k", Public: key.Public()}); err != nil {
 		t.Fatal(err)
 	}
 	b.Manifest = again.Raw

@@ -6,11 +6,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // check refuses an entry that Hallmark would not have written.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // serverTOML is the table of a server as TOML holds it.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // The targets that facets are installed for. A target "dir:PATH" is a directory of the

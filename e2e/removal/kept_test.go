@@ -25,7 +25,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/sign"
 )
 
 // newRemovedMonitor has a copy of a log's files, what a monitor keeps of them and had found, and a login.
@@ -159,17 +158,17 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := hosttest.ParseKeys(t, public, private)
+	key := hosttest.ParseTrustedKeys(t, public, private)
 	other, secret, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked, day := hosttest.ParseKeys(t, other, secret), 24*time.Hour
-	if err := plugins.ChangeTrust(t.Context(), host, func(keys *sign.Keys) error {
+	revoked, day := hosttest.ParseTrustedKeys(t, other, secret), 24*time.Hour
+	if err := plugins.ChangeTrust(t.Context(), host, func(keys *plugin.TrustedKeys) error {
 		return errors.Join(
-			keys.Add(sign.Key{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(),
+			keys.Add(plugin.TrustedKey{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(),
 				NotBefore: time.Now().Add(-day), NotAfter: time.Now().Add(day)}),
-			keys.Add(sign.Key{ID: "gone", Public: revoked.Public(), Added: time.Now(), Revoked: time.Now().Add(-day),
+			keys.Add(plugin.TrustedKey{ID: "gone", Public: revoked.Public(), Added: time.Now(), Revoked: time.Now().Add(-day),
 				Reason: "lost"}),
 		)
 	}); err != nil {

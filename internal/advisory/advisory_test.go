@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // write makes a zip of documents by their names.

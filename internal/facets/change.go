@@ -6,8 +6,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Change is one facet before and after. Its outcome is "installed", "updated",

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/machine"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // changes compares what was gathered with the lock as it was. What runs is that of what is locked otherwise than before, and

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
-	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. What lies where they lay

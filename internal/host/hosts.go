@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
-	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // RequireHostConsent returns nil if hosts that files of a checkout name may be asked, else an

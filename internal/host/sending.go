@@ -9,8 +9,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
-	"github.com/hallmark-mcp/hallmark/machine"
 )
 
 // Sending decides which environment variables are sent where, and which hosts are asked, if a file

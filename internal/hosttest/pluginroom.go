@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/sign"
 )
 
 // PluginRoom is a machine with a plugin that a key of its signs, and a directory to
@@ -45,9 +44,9 @@ func NewPluginRoom(t *testing.T) *PluginRoom {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := ParseKeys(t, public, private)
-	if err := plugins.ChangeTrust(t.Context(), r.Host, func(keys *sign.Keys) error {
-		return keys.Add(sign.Key{ID: "acme", Public: key.Public()})
+	key := ParseTrustedKeys(t, public, private)
+	if err := plugins.ChangeTrust(t.Context(), r.Host, func(keys *plugin.TrustedKeys) error {
+		return keys.Add(plugin.TrustedKey{ID: "acme", Public: key.Public()})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,14 +116,14 @@ func (r *PluginRoom) Expect(h *host.Host, what string, want ...evidence.Class) {
 	}
 }
 
-// ParseKeys is a key that signs plugins.
-func ParseKeys(t *testing.T, public ed25519.PublicKey, private ed25519.PrivateKey) sign.PrivateKey {
+// ParseTrustedKeys is a key that signs plugins.
+func ParseTrustedKeys(t *testing.T, public ed25519.PublicKey, private ed25519.PrivateKey) plugin.PrivateKey {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := sign.ParsePrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "")
+	key, err := plugin.ParsePrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), "")
 	if err != nil {
 		t.Fatal(err)
 	}

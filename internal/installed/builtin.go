@@ -3,7 +3,7 @@ package installed
 import (
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // builtin are the commands that a client has itself and that a person starts by the same sign as those of a project, as its

@@ -1,7 +1,7 @@
 package installed
 
 import (
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 var write = flag.Bool("write", false, "write what is generated: the files in testdata/targets, and the table in docs/facets.md")

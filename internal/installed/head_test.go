@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // The limits of an agent are not lost without a word, however its front matter is written: the client gets

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hallmark-mcp/hallmark/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // live is something that a client does with a text when it loads it, before a model or a person sees it. It finds all

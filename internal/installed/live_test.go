@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // liveText makes texts of what the patterns of clients are about.

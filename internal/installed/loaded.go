@@ -1,8 +1,8 @@
 package installed
 
 import (
-	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // Live is what the client of the target does with the text of a deliverable when it loads it. That of a directory is not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // Each directory in which a target looks is found by its name, and so is one of a client that is not known; others are not.

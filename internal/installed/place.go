@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // Place is a file of a deliverable for one target.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // A facet that is brought along is installed with the parts that are wanted of it; one that

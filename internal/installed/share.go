@@ -4,7 +4,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // Share tells each of the targets of a project what it finds where another one has it, as a client would list what lies in

@@ -1,6 +1,6 @@
 package installed
 
-import "github.com/hallmark-mcp/hallmark/facet"
+import "github.com/hallmark-mcp/hallmark/internal/facet"
 
 // Target is a client, or a directory, that facets are installed for.
 type Target struct {

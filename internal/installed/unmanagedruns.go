@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // Bounds of what is said of what runs: files that are looked at, what of them is told, and characters of each.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // userPlaces are where a client reads what its user has for all projects. Paths are relative to the home

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
-	"github.com/hallmark-mcp/hallmark/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // TakeFrom lets facets of this machine be packed from other directories than those of their declarations, by their

@@ -2,7 +2,7 @@ package obtain
 
 import (
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/internal/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/tree"
-	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
 // fileModes are the modes of files of a directory that not everybody may read, by path: those of a file itself, without

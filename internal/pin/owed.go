@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/owed"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 

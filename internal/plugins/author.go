@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -152,7 +151,7 @@ func writeManifest(dir string, data []byte) error {
 // Sign signs dist.hash and the whole manifest of the plugin in dir, whose hash must hold, and writes
 // the signatures into the manifest. It renews a lock beside the manifest with the lock's own flags,
 // as the old one no longer fits. It returns the id of the key.
-func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id string) (string, error) {
+func Sign(ctx context.Context, h *host.Host, dir string, key plugin.PrivateKey, id string) (string, error) {
 	if id == "" {
 		id = key.Public().ID()
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/sign"
 )
 
 // refusals are the classes of a refusal; operation decides nothing.
@@ -428,7 +427,7 @@ func TestPresentHostDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, h := range []*host.Host{signed.Host, elsewhere} {
-		if err := plugins.ChangeTrust(t.Context(), h, func(k *sign.Keys) error {
+		if err := plugins.ChangeTrust(t.Context(), h, func(k *plugin.TrustedKeys) error {
 			return k.Revoke("acme", "lost", time.Now())
 		}); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // trustFile is the file of the keys that this machine trusts.
@@ -20,7 +20,7 @@ func revokedFile(h *host.Host) string { return filepath.Join(h.Places.State, "re
 
 // TrustedKeys reads the keys that this machine trusts, and those that it ever revoked. Without a file
 // there are none.
-func TrustedKeys(h *host.Host) (*sign.Keys, error) {
+func TrustedKeys(h *host.Host) (*plugin.TrustedKeys, error) {
 	keys, err := readKeys(trustFile(h),
 		"restore it from a backup, or move it away: then no key is trusted until 'hallmark trust add' adds it, and "+
 			"those that were revoked stay revoked")
@@ -37,12 +37,12 @@ func TrustedKeys(h *host.Host) (*sign.Keys, error) {
 }
 
 // readKeys reads a file of keys, which may be missing.
-func readKeys(path, hint string) (*sign.Keys, error) {
-	data, err := host.ReadFile(path, sign.MaxKeysFile)
+func readKeys(path, hint string) (*plugin.TrustedKeys, error) {
+	data, err := host.ReadFile(path, plugin.MaxKeysFile)
 	if err != nil || data == nil {
-		return new(sign.Keys), err
+		return new(plugin.TrustedKeys), err
 	}
-	keys, err := sign.ParseKeys(data)
+	keys, err := plugin.ParseTrustedKeys(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, hint, err)
 	}
@@ -50,7 +50,7 @@ func readKeys(path, hint string) (*sign.Keys, error) {
 }
 
 // ChangeTrust changes the keys that this machine trusts under a lock, one process at a time.
-func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) error) error {
+func ChangeTrust(ctx context.Context, h *host.Host, change func(*plugin.TrustedKeys) error) error {
 	path := trustFile(h)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
@@ -76,7 +76,7 @@ func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) erro
 }
 
 // writeKeys replaces a file of keys.
-func writeKeys(path string, keys *sign.Keys) error {
+func writeKeys(path string, keys *plugin.TrustedKeys) error {
 	data, err := keys.Encode()
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
-	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
 // TestRevocationStays: a key that was revoked stays so with the file of trusted keys removed, or
@@ -25,9 +25,9 @@ func TestRevocationStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := sign.Key{ID: "acme", Public: hosttest.ParseKeys(t, public, private).Public(), Added: time.Now()}
-	change := func(f func(*sign.Keys) error) error { return plugins.ChangeTrust(t.Context(), h, f) }
-	add := func(k *sign.Keys) error { return k.Add(key) }
+	key := plugin.TrustedKey{ID: "acme", Public: hosttest.ParseTrustedKeys(t, public, private).Public(), Added: time.Now()}
+	change := func(f func(*plugin.TrustedKeys) error) error { return plugins.ChangeTrust(t.Context(), h, f) }
+	add := func(k *plugin.TrustedKeys) error { return k.Add(key) }
 	if err := change(add); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestRevocationStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := change(func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
+	if err := change(func(k *plugin.TrustedKeys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
 	after, err := os.ReadFile(hosttest.TrustedKeysOf(h))
@@ -64,7 +64,7 @@ func TestRevocationStays(t *testing.T) {
 		if err := change(add); err == nil || !strings.Contains(err.Error(), "is there already") {
 			t.Errorf("%s: added again: %v", name, err)
 		}
-		if err := change(func(*sign.Keys) error { return nil }); err != nil {
+		if err := change(func(*plugin.TrustedKeys) error { return nil }); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if data, err := os.ReadFile(revokedKeysOf(h)); err != nil || !strings.Contains(string(data), `"revoked"`) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hallmark-mcp/hallmark/archive"
-	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // checkNames refuses a staged tree, whoever unpacked it, that holds what a program of the

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/surface"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -104,7 +103,7 @@ is written anew, for the manifest with its signatures.`,
 			if err != nil {
 				return err
 			}
-			key, err := sign.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD"))
+			key, err := plugin.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD"))
 			if err != nil {
 				return evidence.Errorf(evidence.Validation, keyFile, "", err)
 			}
@@ -119,7 +118,7 @@ is written anew, for the manifest with its signatures.`,
 				return a.WriteJSON(struct {
 					app.Outcome
 					SignedBy  string         `json:"signed_by"`
-					Algorithm sign.Algorithm `json:"algorithm"`
+					Algorithm plugin.SignatureAlgorithm `json:"algorithm"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
 			}
 			_, err = fmt.Fprintf(a.Stderr, "%s: signed by %s (%s)\n", a.Name, surface.Escape(id),
@@ -140,7 +139,7 @@ func readKey(name string) ([]byte, error) {
 		return nil, evidence.Errorf(evidence.Validation, name, "", errors.Unwrap(err))
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, sign.MaxKey+1))
+	return io.ReadAll(io.LimitReader(f, plugin.MaxKey+1))
 }
 
 func pluginPackCommand(a *app.App) *cobra.Command {

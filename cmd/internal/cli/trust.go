@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -41,8 +41,8 @@ func trustAddCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			k := sign.Key{ID: id, Owner: owner, Added: h.Now().UTC().Truncate(time.Second)}
-			if k.Public, err = sign.ParsePublicKey(string(text)); err != nil {
+			k := plugin.TrustedKey{ID: id, Owner: owner, Added: h.Now().UTC().Truncate(time.Second)}
+			if k.Public, err = plugin.ParsePublicKey(string(text)); err != nil {
 				return evidence.Errorf(evidence.Validation, names[0], "", err)
 			}
 			if k.ID == "" {
@@ -59,7 +59,7 @@ func trustAddCommand(a *app.App) *cobra.Command {
 					return app.Usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
 				}
 			}
-			if err := plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
+			if err := plugins.ChangeTrust(c.Context(), h, func(keys *plugin.TrustedKeys) error {
 				return keys.Add(k)
 			}); err != nil {
 				return err
@@ -92,7 +92,7 @@ func trustListCommand(a *app.App) *cobra.Command {
 			}
 			type row struct {
 				ID        string         `json:"id"`
-				Algorithm sign.Algorithm `json:"algorithm"`
+				Algorithm plugin.SignatureAlgorithm `json:"algorithm"`
 				Owner     string         `json:"owner,omitempty"`
 				State     string         `json:"state"`
 				PublicKey string         `json:"public_key"`
@@ -132,7 +132,7 @@ func trustRevokeCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
+			return plugins.ChangeTrust(c.Context(), h, func(keys *plugin.TrustedKeys) error {
 				return keys.Revoke(names[0], reason, h.Now().UTC().Truncate(time.Second))
 			})
 		},

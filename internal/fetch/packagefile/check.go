@@ -4,7 +4,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // maxUnpacked bounds what the files of a package unpack to, in bytes: reading them has to end.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
 // maxFiles bounds the files of a package of which digests are held.
