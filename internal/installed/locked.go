@@ -175,21 +175,21 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
-// Has reports whether what lies in the directory of a skill is what the lock has there. A file whose locked form cannot be told
-// here, as its contents are not in the store, counts as that.
-func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) bool {
+// Has reports whether the files that are present in the directory of a skill are those that the lock has there. A file whose
+// locked form is not known here, as its contents are not in the store, counts as equal.
+func (l *LockedFacets) Has(dir string, present map[string]digest.Digest) bool {
 	n := 0
 	for at, f := range l.files {
 		if !f.picked || !strings.HasPrefix(at, dir+"/") {
 			continue
 		}
-		now, ok := lying[at]
+		now, ok := present[at]
 		if !ok || !f.sum.IsZero() && !evidence.Same(f.sum, now) {
 			return false
 		}
 		n++
 	}
-	return n == len(lying)
+	return n == len(present)
 }
 
 // HasLess reports whether the client whose directory of a skill this is gets less of a front matter than was published, as far

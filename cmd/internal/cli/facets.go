@@ -28,13 +28,13 @@ import (
 
 // facetFlags are the flags of all commands that install facets.
 type facetFlags struct {
-	dir    string
-	asJSON bool
-	yes    bool            // upgrade has a flag of its own
-	whole  bool            // all lines of what changes are shown
-	noted  map[string]bool // facets of which it was shown, with the question, what is not installed
-	lying  []lyingJSON     // what adopt found
-	o      facets.Options
+	dir       string
+	asJSON    bool
+	yes       bool            // upgrade has a flag of its own
+	whole     bool            // all lines of what changes are shown
+	noted     map[string]bool // facets of which it was shown, with the question, what is not installed
+	unmanaged []unmanagedJSON // skills that adopt found
+	o         facets.Options
 }
 
 func (f *facetFlags) register(a *app.App, c *cobra.Command) {
@@ -106,7 +106,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		a.Bars.Stop()
 		if f.asJSON {
 			result := installResult(out, err)
-			result.Lying = f.lying
+			result.Unmanaged = f.unmanaged
 			return a.WriteJSON(result, err)
 		}
 		if out != nil && err == nil {
@@ -366,20 +366,20 @@ type (
 // of them any more.
 type installJSON struct {
 	app.Outcome
-	Written bool               `json:"written"`
-	Facets  []facetJSON        `json:"facets"`
-	Targets []string           `json:"targets"`
-	Files   []string           `json:"files"`
-	Deleted []string           `json:"deleted"`
-	Kept    []string           `json:"kept"`
-	Left    []string           `json:"left"`
-	Extra   []string           `json:"extra"`
-	Servers []serverChangeJSON `json:"servers"`
-	Pinned  []string           `json:"pinned"`
-	Clients []string           `json:"clients"`
-	Stopped []string           `json:"stopped"`
-	Notes   []noteJSON         `json:"notes"`
-	Lying   []lyingJSON        `json:"lying,omitempty"`
+	Written   bool               `json:"written"`
+	Facets    []facetJSON        `json:"facets"`
+	Targets   []string           `json:"targets"`
+	Files     []string           `json:"files"`
+	Deleted   []string           `json:"deleted"`
+	Kept      []string           `json:"kept"`
+	Left      []string           `json:"left"`
+	Extra     []string           `json:"extra"`
+	Servers   []serverChangeJSON `json:"servers"`
+	Pinned    []string           `json:"pinned"`
+	Clients   []string           `json:"clients"`
+	Stopped   []string           `json:"stopped"`
+	Notes     []noteJSON         `json:"notes"`
+	Unmanaged []unmanagedJSON    `json:"unmanaged,omitempty"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {
