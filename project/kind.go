@@ -36,8 +36,8 @@ type serverKind struct {
 
 // ownMembers are members of a lock entry that only one kind has.
 type ownMembers struct {
-	in    func(ServerLock) bool // whether an entry has one of them
-	stray string                // what is wrong with an entry of another kind that has
+	in        func(ServerLock) bool // whether an entry has one of them
+	misplaced string                // what is wrong with an entry of another kind that has
 }
 
 // downloads reports whether t is one of the launchers, and does nothing but download packages and run one of them.

@@ -31,8 +31,8 @@ var kindImage = serverKind{
 		return nil
 	},
 	own: &ownMembers{
-		in:    func(s ServerLock) bool { return s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil },
-		stray: "is no image, and has one",
+		in:        func(s ServerLock) bool { return s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil },
+		misplaced: "is no image, and has one",
 	},
 }
 

@@ -79,7 +79,7 @@ func hashFile(name string) (d digest.Digest, exists bool, err error) {
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return d, true, err
 	}

@@ -269,11 +269,11 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 		}
 		return nil
 	}
-	strays, err := workspace.Strays(p.w, nil)
+	leftovers, err := workspace.LeftoverFiles(p.w, nil)
 	if err != nil {
 		return err
 	}
-	p.Report = append(append(p.Report, extra...), strays...)
+	p.Report = append(append(p.Report, extra...), leftovers...)
 	for _, at := range p.Kept {
 		if files[at] == nil {
 			p.Report = append(p.Report, leftoverEvidence(at))

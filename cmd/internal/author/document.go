@@ -33,7 +33,7 @@ import (
 func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
 	switch {
 	case len(names) == 0:
-		name, read, err = document.ReadFile("server.json", durable.Open)
+		name, read, err = document.ReadFile("server.json", durable.OpenRegular)
 	case names[0] == "-":
 		name = "standard input"
 		read, err = document.ReadAll(a.Stdin)
