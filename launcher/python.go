@@ -160,7 +160,7 @@ func readPipx(name string, words []word) Target {
 		t.Opaque = unknownOption(name, unknown)
 		return t
 	case isGiven(options, "--pip-args", "--index-url", "-i", "--path"):
-		t.Opaque = name + " is told to look elsewhere than in the package index"
+		t.Opaque = name + " gets packages from elsewhere than the package index"
 		return t
 	case len(rest) == 0:
 		t.Opaque, t.Fetches = name+" without a package", false

@@ -81,11 +81,11 @@ func (s FoundSkill) problem(all []FoundSkill) error {
 	case s.Err != nil:
 		return s.Err
 	case s.Facet != "" && !s.Edited:
-		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it is as it was locked",
+		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it was changed since it was locked",
 			fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:
 		return evidence.Errorf(evidence.Refused, s.Name,
-			"say which of them: 'hallmark adopt PATH'; it takes the place of the other, which is shown first",
+			"say which of them: 'hallmark adopt PATH'; it replaces the other, after you have seen the difference",
 			fmt.Errorf("lies in %s and, with other bytes, in %s", where, strings.Join(all[i].Dirs, ", ")))
 	}
 	return nil
@@ -197,7 +197,7 @@ func (d *adoption) review(a *Assembly, adm policy.Admitted, parts []installed.Pa
 		for _, at := range p.Extra {
 			if isBelow(at, dirs) {
 				return evidence.Errorf(evidence.Refused, at, "move it away, and adopt the skill then",
-					fmt.Errorf("lies in the directory of the skill %s, and would be no file of it", c.Name))
+					fmt.Errorf("lies in the directory of the skill %s, and would not belong to it", c.Name))
 			}
 		}
 		for _, f := range p.Files {

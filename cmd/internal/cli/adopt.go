@@ -39,7 +39,7 @@ type adopter struct {
 }
 
 // privateUsage describes the flag that takes private files of a directory along.
-const privateUsage = "take files along that nobody else can read, or that are called as secrets are (.env, *.pem, id_rsa)"
+const privateUsage = "include files that only you can read, or that are named like secrets (.env, *.pem, id_rsa)"
 
 func adoptCommand(a *app.App) *cobra.Command {
 	r := adopter{a: a}
@@ -48,18 +48,18 @@ func adoptCommand(a *app.App) *cobra.Command {
 		Short: "Start managing skills that are already installed",
 		Example: "\n.claude/skills/pdf\n--all --yes\n--all --dry-run\n" +
 			".claude/skills/pdf --git https://git.example.com/skills.git@v2",
-		Long: `Find the skills that lie where the project's clients look for them and are of no locked
-facet, and declare, lock and install those that are chosen: at the prompt, by their
-directories, or with --all. Their files stay as they lie there; what a client would get
-otherwise is shown, and asked about, and so is what of them runs.
+		Long: `Find skills in the directories of the project's clients that no lock manages. Choose some
+at the prompt, by their directories, or with --all: Hallmark declares, locks and installs
+them, all or none. Their files stay as they are. If a client would get other files, or a
+skill can run something, you see that first and are asked.
 
 Their source is a copy in skills/NAME of the project, or below --into. With --git it is a
-repository that has the same; what it has otherwise is shown. All are adopted, or none.
+repository that has the same skills; you see where it differs.
 
-A skill that is locked, comes from a directory and was edited in place may be named again: the
-difference is shown, and taken into that directory and the lock. --undo takes skills out of the
-lock again: they stay where they lay, and the copies are deleted. What was replaced with your
-consent is not brought back.`,
+If you edited a locked skill in place and its source is a directory, name it again: you see
+the difference, and it is copied into that directory and locked. --undo takes skills out of
+the lock: their files stay, and the copies are deleted. Files that were replaced with your
+consent are not brought back.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
@@ -231,8 +231,8 @@ func (r *adopter) atPath(name string) (facets.FoundSkill, error) {
 		return r.found.Skills[i], nil
 	}
 	return facets.FoundSkill{}, evidence.Errorf(evidence.Validation, name,
-		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill that lies elsewhere",
-		fmt.Errorf("is no directory of a skill in %s",
+		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill from another directory",
+		fmt.Errorf("is not the directory of a skill in %s",
 			nameOr(strings.Join(r.found.Where, ", "), "a directory of a client, as none was found")))
 }
 
@@ -244,7 +244,7 @@ func (r *adopter) ask(c *cobra.Command) ([]facets.FoundSkill, error) {
 	}
 	refused := evidence.Errorf(evidence.Refused, evidence.Count(len(r.free), "skill"),
 		"say which: 'hallmark adopt PATH', or 'hallmark adopt --all'; --dry-run shows what would change",
-		errors.New("of no locked facet: nothing vouches for what clients read of them"))
+		errors.New("no locked facet has them: Hallmark does not check what clients read there"))
 	if r.f.asJSON || !term.IsTerminal(int(r.a.Stdin.Fd())) {
 		return nil, refused
 	}

@@ -41,7 +41,7 @@ func (f *facetFlags) register(a *app.App, c *cobra.Command) {
 	addProjectFlag(a, c, &f.dir)
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
-	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
+	c.Flags().BoolVar(&f.o.Offline, "offline", false, "fetch nothing; use what is locked and in the store")
 	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false,
 		"neither pin servers that facets declare nor write them into clients' files")
 	c.Flags().BoolVar(&f.o.Force, "force", false,
@@ -159,9 +159,9 @@ func addCommand(a *app.App) *cobra.Command {
 			"https://git.example.com/acme/skills/tree/main/skills/pdf\n--git acme/skills --skill pdf",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
-registry is locked only if the registry confirms it, and its log proves it, now. What
-changes of a facet that is locked already is shown, and needs consent, also to follow a tag
-that was moved since it was locked.
+registry is locked only if the registry confirms it, and its log proves it, now. If the
+facet is locked already, you see what changes and are asked, also if only its tag was
+moved.
 
 The URL may be that of a page of a code host: a directory on a branch or tag, or a SKILL.md.
 The repository is asked which branch or tag it shows; hallmark.toml has the repository's URL,
@@ -171,7 +171,7 @@ OWNER/REPO for a repository at GitHub.
 A directory may also be a skill (SKILL.md) or a client's plugin: it is made a facet by the
 rules of spec/facet.md, called NAME, or as it calls itself. Where there are several, or a
 marketplace.json lists plugins, --skill chooses by name or by path; without it they are
-listed. What of them runs is shown, and asked about.
+listed. If something in them can run, you see it and are asked.
 
 --existing takes skills that are installed already: it is 'hallmark adopt', with its flags.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
@@ -255,7 +255,7 @@ func removeCommand(a *app.App) *cobra.Command {
 	c.Long = `Take facets out of hallmark.toml and hallmark.lock, and delete the files that Hallmark wrote
 for clients. What was there before it stays where it lies, and so does what was edited since,
 without --force, and the directory that is a facet's source.`
-	c.Flags().BoolVar(&f.o.Keep, "keep", false, "delete no files: they stay where they lie, and nothing vouches for them")
+	c.Flags().BoolVar(&f.o.Keep, "keep", false, "delete no files; Hallmark does not check those that stay")
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
@@ -283,7 +283,7 @@ func showLeft(w io.Writer, left []string) {
 		files[path.Dir(at)]++
 	}
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and nothing vouches for it; delete what you do not need\n",
+		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and Hallmark does not check it; delete what you do not need\n",
 			evidence.Count(files[dir], "file"), surface.Escape(dir))
 	}
 }
