@@ -55,7 +55,7 @@ func (l *LockedFacets) Add(name string, entry project.FacetLock, slot *store.Slo
 }
 
 // Check compares the installed files with the lock: an edited one, one that is gone from a
-// facet that is installed, and one that lies in the directory of a skill and is not of it. Absent
+// facet that is installed, and one in the directory of a skill that does not belong to it. Absent
 // names the facets of which a target has no file, and never had one, for people.
 func (l *LockedFacets) Check() (report evidence.Report, absent []string, err error) {
 	files, err := l.expectedFiles()
@@ -231,7 +231,7 @@ func (f lockedFacet) guessManifest() *facet.Manifest {
 	return m
 }
 
-// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that cannot be told
+// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that is not known
 // without the contents.
 func (f lockedFacet) placedForm(target Target, place Place, d facet.Deliverable) (digest.Digest, bool, error) {
 	switch {

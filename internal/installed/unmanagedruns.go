@@ -17,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/wrap"
 )
 
-// Bounds of what is said of what runs: files that are looked at, what of them is lines, and characters of each.
+// Bounds of what is said of what runs: files that are looked at, lines that are shown, and characters of each line.
 const (
 	maxRunFiles  = 1000
 	maxRunsShown = 5

@@ -190,7 +190,7 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 	return r.ask(c)
 }
 
-// undoAdoption undoes the adoption of skills, which are named or lie in directories.
+// undoAdoption undoes the adoption of skills, by their names or directories.
 func (r *adopter) undoAdoption(c *cobra.Command, h *host.Host, words []string) (out *facets.Installation, err error) {
 	if r.found, err = facets.FindUnmanaged(c.Context(), h, r.f.dir, false); err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (r *adopter) undoAdoption(c *cobra.Command, h *host.Host, words []string) (
 	return facets.UndoAdoption(c.Context(), h, r.f.dir, names, r.f.o)
 }
 
-// atPath is the skill that lies in a directory.
+// atPath is the skill in a directory.
 func (r *adopter) atPath(name string) (facets.FoundSkill, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {

@@ -269,7 +269,7 @@ func describeServer(s facet.Server) string {
 	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
 
-// showContents prints the members of an archive, and what of them may be run.
+// showContents prints the members of an archive, and which of them may be run.
 func showContents(line func(what, text string), i *record.Info) {
 	if i.Kind == ledger.Server {
 		return

@@ -25,7 +25,7 @@ func (f *facetFlags) addReviewFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.whole, "whole", false, "show every changed line, however many and long")
 }
 
-// askAboutChanges makes the flow show what changes of facets and what of them runs, and ask for consent.
+// askAboutChanges makes the flow show what changes of facets and what they can run, and ask for consent.
 func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()

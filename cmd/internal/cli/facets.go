@@ -276,7 +276,7 @@ func showSourceNotes(w io.Writer, all []facets.Change) {
 	}
 }
 
-// showLeft names the directories of files that stay, of which nothing vouches any more.
+// showLeft names the directories of files that stay, which Hallmark no longer checks.
 func showLeft(w io.Writer, left []string) {
 	files := map[string]int{}
 	for _, at := range left {
@@ -347,7 +347,7 @@ type (
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
-		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files that change where it lies
+		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files in its directory that change
 		Runs    []wrap.Run         `json:"runs,omitempty"`
 		Parts   []string           `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
 		Notes   []wrap.Note        `json:"notes,omitempty"`
