@@ -64,8 +64,8 @@ const (
 
 // outcomes counts the tasks of a kind.
 type outcomes struct {
-	of   [outcomeCount]int
-	told int // of the wrong ones, those of which the answer said what was done
+	of       [outcomeCount]int
+	reported int // wrong ones whose answer said what was done
 }
 
 // runTasks has a server do all tasks.
@@ -87,7 +87,7 @@ func runTasks(ctx context.Context, e *editor, tasks []task) (map[string]*outcome
 		}
 		c.of[o]++
 		if o == wrongEdit && e.tools.anchors() && tellsWhat.MatchString(taggedLine.ReplaceAllString(said, "")) {
-			c.told++
+			c.reported++
 		}
 	}
 	return counts, nil

@@ -37,8 +37,8 @@ func TestEdits(t *testing.T) {
 		switch {
 		case unknowable(kind):
 			continue
-		case relocates(kind) && c.told < wrong:
-			t.Errorf("%s: %d of %d edits of another line do not say so", kind, wrong-c.told, wrong)
+		case relocates(kind) && c.reported < wrong:
+			t.Errorf("%s: %d of %d edits of another line do not say so", kind, wrong-c.reported, wrong)
 		case !relocates(kind) && wrong > 0:
 			t.Errorf("%s: %d of %d edits are wrong", kind, wrong, c.sum())
 		case c.of[refusedOnly] > 0:

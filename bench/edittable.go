@@ -89,8 +89,8 @@ func (o *outcomes) String() string {
 		figure := fmt.Sprint(n)
 		if outcome(i) == wrongEdit && n > 0 {
 			figure = fmt.Sprintf("**%d**", n)
-			if o.told > 0 {
-				figure += fmt.Sprintf(" (%d told)", o.told)
+			if o.reported > 0 {
+				figure += fmt.Sprintf(" (%d told)", o.reported)
 			}
 		}
 		figures = append(figures, figure)
@@ -118,7 +118,7 @@ func (o *outcomes) plus(other *outcomes) *outcomes {
 		for i, n := range x.of {
 			sum.of[i] += n
 		}
-		sum.told += x.told
+		sum.reported += x.reported
 	}
 	return sum
 }

@@ -300,9 +300,9 @@ func TestAtDigest(t *testing.T) {
 	}
 }
 
-// TestUntaken: options that only the launcher follows are named, so that whoever does without the
+// TestIgnoredOptions: options that only the launcher follows are named, so that anyone who does without the
 // launcher can say so.
-func TestUntaken(t *testing.T) {
+func TestIgnoredOptions(t *testing.T) {
 	for line, want := range map[string][]string{
 		"uvx --python 3.12 kagimcp@0.1.5":                        {"--python 3.12"},
 		"uvx -p 3.12 --resolution=lowest kagimcp":                {"-p 3.12", "--resolution lowest"},
@@ -313,8 +313,8 @@ func TestUntaken(t *testing.T) {
 		"uvx --quiet --no-progress --cache-dir /tmp kagimcp@0.1": nil,
 	} {
 		words := strings.Fields(line)
-		if got := Parse(words[0], words[1:]); !slices.Equal(got.Untaken, want) || got.Opaque != "" {
-			t.Errorf("%s: %q, want %q; %s", line, got.Untaken, want, got.Opaque)
+		if got := Parse(words[0], words[1:]); !slices.Equal(got.IgnoredOptions, want) || got.Opaque != "" {
+			t.Errorf("%s: %q, want %q; %s", line, got.IgnoredOptions, want, got.Opaque)
 		}
 	}
 }

@@ -44,8 +44,8 @@ var pipxOptions = grammar{
 var choosing = []string{"-p", "--python", "--python-preference", "--managed-python", "--no-managed-python",
 	"--prerelease", "--resolution", "--exclude-newer", "--fetch-missing-python"}
 
-// untaken returns the options of a launcher that only it follows, as they are written.
-func untaken(options []option) (out []string) {
+// ignoredOptions returns the options that the launcher follows and Hallmark does not, as they are written.
+func ignoredOptions(options []option) (out []string) {
 	for _, o := range options {
 		if !slices.Contains(choosing, o.name) {
 			continue
@@ -88,7 +88,7 @@ func readUV(name string, words []word) Target {
 // readUVX reads what follows uvx: options, the package, its arguments.
 func readUVX(name string, words []word) Target {
 	options, rest, unknown := uvxOptions.readOptions(words)
-	t := Target{Launcher: name, Untaken: untaken(options), Fetches: true}
+	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options), Fetches: true}
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
@@ -153,14 +153,14 @@ func readPipx(name string, words []word) Target {
 	}
 	name = "pipx run"
 	options, rest, unknown := pipxOptions.readOptions(words[1:])
-	t := Target{Launcher: name, Untaken: untaken(options), Fetches: true}
+	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options), Fetches: true}
 	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(name, unknown)
 		return t
 	case isGiven(options, "--pip-args", "--index-url", "-i", "--path"):
-		t.Opaque = name + " is told to look elsewhere than in the package index"
+		t.Opaque = name + " gets packages from elsewhere than the package index"
 		return t
 	case len(rest) == 0:
 		t.Opaque, t.Fetches = name+" without a package", false

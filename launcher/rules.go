@@ -50,7 +50,7 @@ var Rules = map[string]string{
 		"names one image.",
 	RuleInner: "The arguments may start or fetch another program, which neither a version nor a lock of the " +
 		"server says anything of.",
-	RuleShell:   "A shell reads the command line, so that what it runs cannot be told.",
+	RuleShell:   "A shell reads the command line, so Hallmark cannot tell what runs.",
 	RuleUnknown: "The command line does not tell what is run.",
 	RuleVerify: "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool " +
 		"that it starts.",

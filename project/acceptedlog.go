@@ -19,7 +19,7 @@ type AcceptedLog struct {
 
 // Weaker returns what was demanded of the log when something was accepted and is not demanded
 // now: its key, the number of witnesses, the same witnesses, and how recently they cosigned. A
-// log with another key is not the log that was accepted, whoever vouches for it.
+// log with another key is not the log that was accepted, no matter who vouches for it.
 func (a AcceptedLog) Weaker(now AcceptedLog) (all []Weakening) {
 	if a.LogKey == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // Approvals is what was approved on this machine for one project. A checkout may bring
-// a lock along, but not this file: it lies in the user's state directory.
+// a lock along, but not this file: it is in the user's state directory.
 //
 // It is also what the machine remembers: what it once accepted is owed from then on, until a
 // person forgets it.

@@ -18,7 +18,7 @@ type serverKind struct {
 	engines []string // one of which has resolved the closure that an entry owes; nil: it has none
 	scripts bool     // its closure may name packages whose install scripts are run
 	pulled  bool     // a container engine pulls it, by its digest
-	local   bool     // its files lie on this disk, and may be hashed with their directory
+	local   bool     // its files are on this disk, and may be hashed with their directory
 	built   bool     // its program is built on this machine: what an approval names as runtime is the compiler
 
 	// declared reports whether a declaration, whose command line was read as the target, is of
@@ -36,8 +36,8 @@ type serverKind struct {
 
 // ownMembers are members of a lock entry that only one kind has.
 type ownMembers struct {
-	in    func(ServerLock) bool // whether an entry has one of them
-	stray string                // what is wrong with an entry of another kind that has
+	in        func(ServerLock) bool // whether an entry has one of them
+	misplaced string                // what is wrong with an entry of another kind that has
 }
 
 // downloads reports whether t is one of the launchers, and does nothing but download packages and run one of them.

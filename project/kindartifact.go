@@ -41,7 +41,7 @@ var kindArtifact = serverKind{
 		s.Record = &r
 	},
 	own: &ownMembers{
-		in:    func(s ServerLock) bool { return s.Runtime != "" || s.Launch.Source != "" },
-		stray: "is not packed from source, and has a runtime or a floor",
+		in:        func(s ServerLock) bool { return s.Runtime != "" || s.Launch.Source != "" },
+		misplaced: "is not packed from source, and has a runtime or a floor",
 	},
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// kindCommand is a program that lies on this machine; its file is the artifact. Every command line that is of no other
+// kindCommand is a program on this machine; its file is the artifact. Every command line that is of no other
 // kind is of this one.
 var kindCommand = serverKind{
 	name: KindCommand, title: "a command", local: true,

@@ -24,7 +24,7 @@ var kindHTTP = serverKind{
 		return nil
 	},
 	own: &ownMembers{
-		in:    func(s ServerLock) bool { return s.Launch.URL != "" || s.Launch.Headers != nil },
-		stray: "is not reached by a URL, and has one",
+		in:        func(s ServerLock) bool { return s.Launch.URL != "" || s.Launch.Headers != nil },
+		misplaced: "is not reached by a URL, and has one",
 	},
 }

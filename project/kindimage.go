@@ -31,13 +31,13 @@ var kindImage = serverKind{
 		return nil
 	},
 	own: &ownMembers{
-		in:    func(s ServerLock) bool { return s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil },
-		stray: "is no image, and has one",
+		in:        func(s ServerLock) bool { return s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil },
+		misplaced: "is no image, and has one",
 	},
 }
 
 // whyOtherImage compares the repository and the digest. Of an image that is declared by its tag the entry must say so:
-// without it nobody would be told where the tag leads now.
+// without it nobody would learn where the tag leads now.
 func whyOtherImage(_ Server, t launcher.Target, s ServerLock) string {
 	named := t.Packages[0]
 	ref, err := artifact.Parse(s.Ref)

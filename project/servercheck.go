@@ -58,7 +58,7 @@ func checkStarted(s ServerLock, kind serverKind) error {
 func checkOwnMembers(s ServerLock, kind serverKind) error {
 	for _, other := range serverKinds {
 		if other.name != kind.name && other.own != nil && other.own.in(s) {
-			return errors.New(other.own.stray)
+			return errors.New(other.own.misplaced)
 		}
 	}
 	return nil

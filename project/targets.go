@@ -10,7 +10,7 @@ import (
 )
 
 // The targets that facets are installed for. A target "dir:PATH" is a directory of the
-// project that gets the files as they stand in the archives.
+// project that gets the files as they are in the archives.
 const (
 	TargetClaudeCode = "claude-code"
 	TargetCodex      = "codex"

@@ -71,11 +71,11 @@ func ExampleInspect() {
 	for _, refused := range inventory.Refused {
 		fmt.Println("refused:", refused)
 	}
-	for _, odd := range inventory.Odd {
-		fmt.Println("odd:", odd.Path, "is", odd.Kind)
+	for _, entry := range inventory.Unhashed {
+		fmt.Println("unhashed:", entry.Path, "is", entry.Kind)
 	}
 	// Output:
 	// file: readme.md
 	// refused: "latest" is a symbolic link; a tree holds regular files only
-	// odd: cache is an empty directory
+	// unhashed: cache is an empty directory
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Oddity is something in a directory that no fingerprint of a tree covers: a directory
+// UnhashedEntry is something in a directory that no fingerprint of a tree covers: a directory
 // without any file below it, or an entry with one of the modes setuid, setgid and sticky.
 // A directory that was written from a tree has none.
-type Oddity struct {
+type UnhashedEntry struct {
 	Path string      // as found, not escaped
 	Kind string      // what it is: "an empty directory", "a setuid file"
 	Mode fs.FileMode // fs.ModeDir and the special bits; fs.ModeDir alone is an empty directory
@@ -21,7 +21,7 @@ type Oddity struct {
 // specialModes are the modes beside permissions that an entry may have.
 const specialModes = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-func newOddity(path string, mode fs.FileMode) Oddity {
+func newUnhashed(path string, mode fs.FileMode) UnhashedEntry {
 	mode &= fs.ModeDir | specialModes
 	kind := "file"
 	if mode.IsDir() {
@@ -35,20 +35,20 @@ func newOddity(path string, mode fs.FileMode) Oddity {
 			kind = bit.name + " " + kind
 		}
 	}
-	return Oddity{path, "a " + kind, mode}
+	return UnhashedEntry{path, "a " + kind, mode}
 }
 
 // SpecialMode describes an entry with one of the modes setuid, setgid and sticky. It returns
 // false if mode has none of them.
-func SpecialMode(path string, mode fs.FileMode) (Oddity, bool) {
-	return newOddity(path, mode), mode&specialModes != 0
+func SpecialMode(path string, mode fs.FileMode) (UnhashedEntry, bool) {
+	return newUnhashed(path, mode), mode&specialModes != 0
 }
 
 // Inventory is all that lies in a directory, each list in byte order of the paths.
 type Inventory struct {
-	Files   []File
-	Refused []*EntryError // what no tree may hold
-	Odd     []Oddity
+	Files    []File
+	Refused  []*EntryError   // what no tree may hold
+	Unhashed []UnhashedEntry // what no fingerprint covers
 }
 
 // Inspect is [Scan] for a directory that was written from a tree: it also lists what
@@ -59,11 +59,11 @@ func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
 	if err := w.walk(); err != nil {
 		return Inventory{}, err
 	}
-	odd := append(w.odd, w.emptyDirs()...)
-	slices.SortFunc(odd, func(a, b Oddity) int {
+	unhashed := append(w.unhashed, w.emptyDirs()...)
+	slices.SortFunc(unhashed, func(a, b UnhashedEntry) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Mode, b.Mode))
 	})
-	return Inventory{w.files, w.refused, odd}, nil
+	return Inventory{w.files, w.refused, unhashed}, nil
 }
 
 // noteDir keeps a directory for Inspect.
@@ -76,7 +76,7 @@ func (w *walker) noteDir(path string, entry fs.DirEntry) error {
 		return fmt.Errorf("list directory: %w", err)
 	}
 	if info.Mode()&specialModes != 0 {
-		w.odd = append(w.odd, newOddity(path, info.Mode()))
+		w.unhashed = append(w.unhashed, newUnhashed(path, info.Mode()))
 	}
 	w.dirs = append(w.dirs, path)
 	return nil
@@ -84,7 +84,7 @@ func (w *walker) noteDir(path string, entry fs.DirEntry) error {
 
 // emptyDirs lists the directories with neither a file nor a refused entry anywhere below
 // them. A directory below another empty one is not listed again.
-func (w *walker) emptyDirs() (out []Oddity) {
+func (w *walker) emptyDirs() (out []UnhashedEntry) {
 	used := map[string]bool{".": true}
 	use := func(file string) {
 		for dir := path.Dir(file); !used[dir]; dir = path.Dir(dir) {
@@ -99,7 +99,7 @@ func (w *walker) emptyDirs() (out []Oddity) {
 	}
 	for _, dir := range w.dirs {
 		if !used[dir] && used[path.Dir(dir)] {
-			out = append(out, Oddity{dir, "an empty directory", fs.ModeDir})
+			out = append(out, UnhashedEntry{dir, "an empty directory", fs.ModeDir})
 		}
 	}
 	return out

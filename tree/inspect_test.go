@@ -36,7 +36,7 @@ func TestInspect(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		var got []string
-		for _, o := range in.Odd {
+		for _, o := range in.Unhashed {
 			got = append(got, fmt.Sprint(o.Path, " ", o.Kind))
 		}
 		if !slices.Equal(got, c.want) {

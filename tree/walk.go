@@ -89,14 +89,14 @@ type walker struct {
 	spare      chan struct{} // one element for each goroutine beside the first
 	others     sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	err     error      // the first one; ends the walk
-	files   []File
-	refused []*EntryError
-	dirs    []string // if inspecting
-	odd     []Oddity // if inspecting
-	entries int
-	bytes   int64
+	mu       sync.Mutex // guards what follows
+	err      error      // the first one; ends the walk
+	files    []File
+	refused  []*EntryError
+	dirs     []string        // if inspecting
+	unhashed []UnhashedEntry // if inspecting
+	entries  int
+	bytes    int64
 }
 
 // dirBatch is how many entries are read at once, so that a directory with
@@ -202,7 +202,7 @@ func (w *walker) addEntries(dir string, entries []fs.DirEntry) (below []string, 
 			return nil, false, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
 		}
 		if w.inspecting && kind&specialModes != 0 {
-			w.odd = append(w.odd, newOddity(path, kind))
+			w.unhashed = append(w.unhashed, newUnhashed(path, kind))
 		}
 		w.files = append(w.files, File{Path: path, Size: size, Exec: kind&0o111 != 0})
 	}

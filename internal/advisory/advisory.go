@@ -88,7 +88,7 @@ func Open(ctx context.Context, name string, kind artifact.Kind, limits Limits) (
 	d := &Database{kind: kind, limits: Limits{Zip: cmp.Or(limits.Zip, DefaultLimits().Zip),
 		Documents: cmp.Or(limits.Documents, DefaultLimits().Documents),
 		Document:  cmp.Or(limits.Document, DefaultLimits().Document)}}
-	if d.file, err = durable.Open(name); err != nil {
+	if d.file, err = durable.OpenRegular(name); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -95,7 +95,7 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	case comment > 0:
 		err = z.refuse(ProblemContradiction, e.name, "has a comment, which could be taken for a record")
 	case disk != 0:
-		err = z.refuse(ProblemMultiDisk, e.name, "lies on another disk")
+		err = z.refuse(ProblemMultiDisk, e.name, "is on another disk")
 	case internal&^1 != 0:
 		err = z.refuse(ProblemMethod, e.name, "is of records, which programs unpack differently")
 	default:

@@ -13,7 +13,7 @@ func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
 		renamed, deferred = renamed || e.renamed, deferred || e.flags&flagDescriptor != 0
 		if renamed && deferred {
 			return z.refuse(ProblemExtraField, e.name,
-				"stands in a zip with second names and sizes that follow the content, which some programs refuse")
+				"is in a zip with second names and sizes that follow the content, which some programs refuse")
 		}
 		switch {
 		case e.offset < position:
@@ -30,7 +30,7 @@ func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
 		position = end
 	}
 	if position != d.offset {
-		return z.refuse(ProblemGap, "", "data that belongs to no file lies before the directory")
+		return z.refuse(ProblemGap, "", "there is data before the directory that belongs to no file")
 	}
 	return nil
 }

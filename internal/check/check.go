@@ -67,7 +67,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	defer done()
 	logs := w.Logs(o.Log)
-	books, err := w.Books(logs)
+	demands, err := w.Demands(logs)
 	if err != nil {
 		return out, err
 	}
@@ -84,11 +84,11 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
 	var report evidence.Report
 	var sound []int // servers of which nothing is refused, to be started
-	names := books.Servers()
+	names := demands.Servers()
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
 		servers[i], err = checkServer(ctx, w, logs, names[i], o)
-		servers[i] = books.Server(names[i]).Settle(servers[i])
+		servers[i] = demands.Server(names[i]).Settle(servers[i])
 		return err
 	}); err != nil {
 		return out, err
@@ -109,13 +109,13 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		out.Each = append(out.Each, Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
 		report = append(report, servers[i]...)
 	}
-	facets, more, absent, err := checkFacets(ctx, w, logs, books, o.Strict)
+	facets, more, absent, err := checkFacets(ctx, w, logs, demands, o.Strict)
 	if err != nil {
 		return out, err
 	}
 	out.Each = append(out.Each, facets...)
 	report = append(report, more...)
-	if more, err = workspace.Strays(w, workspace.MissedEntries(names, servers)); err != nil {
+	if more, err = workspace.LeftoverFiles(w, workspace.MissedEntries(names, servers)); err != nil {
 		return out, err
 	}
 	report = append(report, more...)
@@ -123,7 +123,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	if out.Unseen, err = w.NestedProjects(ctx); err != nil {
 		return out, err
 	}
-	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(books), absent)
+	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(demands), absent)
 	if !o.Offline {
 		more, err := checkLog(ctx, w, logs, out.Each[:len(names)], out.Each[len(names):])
 		if err != nil {

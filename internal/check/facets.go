@@ -27,7 +27,7 @@ import (
 // proof that it is in its registry's log, and the files that were installed. It returns each facet
 // with what is about it, the common report, and for people of which facets nothing is installed and, unless strict is
 // set, what clients read that is of none.
-func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books,
+func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, demands owed.Demands,
 	strict bool) (each []Entry, all evidence.Report, unseen []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
@@ -41,7 +41,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 			servers[locked.Launch.Facet] = append(servers[locked.Launch.Facet], server)
 		}
 	}
-	for _, name := range books.Facets() {
+	for _, name := range demands.Facets() {
 		var report evidence.Report
 		declared, ok := w.Config.Facets[name]
 		entry, locked := w.Lock.Facet(name)
@@ -56,7 +56,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 			report = append(report, now...)
 		}
 		if locked {
-			report = append(report, facets.BroughtEvidence(w, books.Bringing(name), name, entry, locked)...)
+			report = append(report, facets.BroughtEvidence(w, demands.Bringing(name), name, entry, locked)...)
 		}
 		if locked {
 			more, slot, err := audit.checkFacet(ctx, name, entry, servers[name])
@@ -66,7 +66,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 			report = append(report, more...)
 			placed.Add(name, entry, slot)
 		}
-		report = books.Facet(name).Settle(report)
+		report = demands.Facet(name).Settle(report)
 		what := ""
 		if locked {
 			what = entry.Subject(name)

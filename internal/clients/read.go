@@ -17,7 +17,7 @@ const MaxShared = 4 << 20
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}

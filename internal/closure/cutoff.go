@@ -42,7 +42,7 @@ func uvCutoff(h *host.Host, before time.Time) ([]string, error) {
 		}
 		if !ok {
 			return nil, evidence.Errorf(evidence.Validation, "uv configuration", "write it as a date or as days: \"3 days\"",
-				fmt.Errorf("exclude-newer is %q, and it cannot be told whether min_age of hallmark.toml leaves out more", text))
+				fmt.Errorf("exclude-newer is %q, and Hallmark cannot tell whether min_age of hallmark.toml leaves out more", text))
 		}
 		before = earlier(before, own)
 	}

@@ -14,7 +14,7 @@ var ErrLink = errors.New("is a link, or lies behind one, and nothing is written 
 // OpenAppend opens a file for appending, and creates it with mode 0600 if it does not exist. Below
 // each of dirs it follows no link and opens only a regular file: somebody else may have written
 // there, and must not choose which file grows. Elsewhere the name is the user's own choice. Like
-// [Open] it never waits. Its error wraps [ErrLink], [ErrIrregular] or that of the system.
+// [OpenRegular] it never waits. Its error wraps [ErrLink], [ErrIrregular] or that of the system.
 func OpenAppend(name string, dirs ...string) (*os.File, error) {
 	inside, err := Inside(name, dirs...)
 	if err != nil {

@@ -160,7 +160,7 @@ func findChanged(files []File) string {
 
 // digestFile returns the digest of a file, zero if it does not exist.
 func digestFile(path string) (digest.Digest, error) {
-	f, err := Open(path) // does not wait if it is a pipe
+	f, err := OpenRegular(path) // does not wait if it is a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return digest.Digest{}, nil
 	}

@@ -16,16 +16,16 @@ var ErrIrregular = errors.New("is not a regular file")
 var ErrOutside = errors.New(
 	"is a link that leads out of the checkout, and is not followed; put a copy of the file there")
 
-// Open opens the regular file that name leads to, through links too. It never waits, as the opening
+// OpenRegular opens the regular file that name leads to, through links too. It never waits, as the opening
 // of a pipe would for a writer, and no signal ends that. A device is not opened, since opening may
 // make it act. The error wraps [ErrIrregular] if name leads to anything but a regular file.
-func Open(name string) (*os.File, error) {
-	return openRegular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
+func OpenRegular(name string) (*os.File, error) {
+	return openChecked(name, func() (fs.FileInfo, error) { return os.Stat(name) },
 		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|NoWait, 0) })
 }
 
 // OpenIn opens a regular file of a checkout; name is relative to dir and has slashes. Links are
-// followed as far as they stay in dir. Like [Open] it never waits. The error wraps [ErrOutside] if a
+// followed as far as they stay in dir. Like [OpenRegular] it never waits. The error wraps [ErrOutside] if a
 // link leads out of dir, and [ErrIrregular] if name leads to anything but a regular file.
 func OpenIn(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
@@ -34,7 +34,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	}
 	defer root.Close()
 	local := filepath.FromSlash(name)
-	f, err := openRegular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
+	f, err := openChecked(name, func() (fs.FileInfo, error) { return root.Stat(local) },
 		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|NoWait, 0) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
 		errors.Is(err, ErrIrregular) {
@@ -46,9 +46,9 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return nil, err
 }
 
-// openRegular checks that a file is regular before it opens it, and checks the open file again: the
+// openChecked checks that a file is regular before it opens it, and checks the open file again: the
 // name may have been given to another one in between.
-func openRegular(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
+func openChecked(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	irregular := &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
 	info, err := stat()
 	if err != nil {
@@ -68,9 +68,9 @@ func openRegular(name string, stat func() (fs.FileInfo, error), open func() (*os
 	return f, nil
 }
 
-// ReadFile reads a file that [Open] opens, of at most limit bytes.
+// ReadFile reads a file that [OpenRegular] opens, of at most limit bytes.
 func ReadFile(name string, limit int64) ([]byte, error) {
-	f, err := Open(name)
+	f, err := OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}

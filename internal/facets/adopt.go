@@ -28,18 +28,18 @@ import (
 
 // Adopted says which skills are adopted, and what their source is then.
 type Adopted struct {
-	Skills []Lying
+	Skills []FoundSkill
 	Into   string // directory of the project with slashes, below which their files are copied
 	// Private takes files along that only their owner can read, or that are called as secrets are.
 	Private bool
 	Git     []project.Facet // instead, one for each: repositories that have them
 }
 
-// Adopt takes skills that lie in clients' directories under the lock, all or none. What clients have of them stays as it
-// lies there, or what changes of it is shown to [Options.Confirm]. Of a locked skill whose source is a directory, what was
-// edited in place is taken into that source, and the lock.
+// Adopt starts managing skills that are in clients' directories: it declares and locks them, all or none. Their files stay
+// as they are there; what would change is shown to [Options.Confirm]. If a locked skill whose source is a directory was
+// edited in place, the edit is copied into that source and locked.
 func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Options) (*Installation, error) {
-	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, lying: map[string]digest.Digest{},
+	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, present: map[string]digest.Digest{},
 		folders: map[string]string{}, copied: map[string][]string{}}}
 	if len(what.Git) > 0 {
 		o.Named = what.Git[0].URL()
@@ -53,12 +53,12 @@ func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Option
 			if err != nil {
 				return nil, err
 			}
-			maps.Copy(req.adopt.lying, s.lying)
+			maps.Copy(req.adopt.present, s.present)
 			req.adopt.private = append(req.adopt.private, s.private...)
 			req.add, req.adopt.folders[s.Name] = append(req.add, f), s.folder
 			continue
 		}
-		maps.Copy(req.adopt.lying, s.lying)
+		maps.Copy(req.adopt.present, s.present)
 		req.adopt.private = append(req.adopt.private, s.private...)
 		if what.Git != nil {
 			continue
@@ -74,18 +74,18 @@ func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Option
 }
 
 // problem is why a skill cannot be adopted with the others.
-func (s Lying) problem(all []Lying) error {
+func (s FoundSkill) problem(all []FoundSkill) error {
 	where := strings.Join(s.Dirs, ", ")
-	same := func(o Lying) bool { return o.Name == s.Name && !slices.Equal(o.Dirs, s.Dirs) }
+	same := func(o FoundSkill) bool { return o.Name == s.Name && !slices.Equal(o.Dirs, s.Dirs) }
 	switch i := slices.IndexFunc(all, same); {
 	case s.Err != nil:
 		return s.Err
 	case s.Facet != "" && !s.Edited:
-		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it is as it was locked",
+		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it was changed since it was locked",
 			fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:
 		return evidence.Errorf(evidence.Refused, s.Name,
-			"say which of them: 'hallmark adopt PATH'; it takes the place of the other, which is shown first",
+			"say which of them: 'hallmark adopt PATH'; it replaces the other, after you have seen the difference",
 			fmt.Errorf("lies in %s and, with other bytes, in %s", where, strings.Join(all[i].Dirs, ", ")))
 	}
 	return nil
@@ -93,7 +93,7 @@ func (s Lying) problem(all []Lying) error {
 
 // source is the declaration of a locked skill that was edited in place. It is an error unless the source is the directory
 // of that skill alone, and as it was locked.
-func (s Lying) source(ctx context.Context, h *host.Host, dir string, what Adopted) (project.Facet, error) {
+func (s FoundSkill) source(ctx context.Context, h *host.Host, dir string, what Adopted) (project.Facet, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
 		return project.Facet{}, err
@@ -134,7 +134,7 @@ func skillMembers(entry project.FacetLock, skill string) map[string]digest.Diges
 }
 
 // checkSource refuses a directory for the copy of a skill that has something else in it, or that a client reads.
-func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, private bool) error {
+func (s FoundSkill) checkSource(ctx context.Context, h *host.Host, dir, at string, private bool) error {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
 	if err != nil {
 		return err
@@ -169,11 +169,11 @@ func (s Lying) checkSource(ctx context.Context, h *host.Host, dir, at string, pr
 // maxCopied is the largest file of a skill that is compared with what lies in the place of its copy, in bytes.
 const maxCopied = 512 << 20
 
-// adoption is what a command adds and already lies in clients' directories. Nil adopts nothing.
+// adoption is what a command adds that clients' directories have already. Nil adopts nothing.
 type adoption struct {
-	skills  []Lying
+	skills  []FoundSkill
 	folders map[string]string        // by name, where the files are that are copied; none if a repository has them
-	lying   map[string]digest.Digest // files in the clients' directories; zero for a link
+	present map[string]digest.Digest // files in the clients' directories; zero for a link
 	private []string                 // files there that are left out
 	copied  map[string][]string      // by name, files of the source that were copied, relative to the project
 }
@@ -190,20 +190,20 @@ func (d *adoption) review(a *Assembly, adm policy.Admitted, parts []installed.Pa
 	}
 	for i := range out.Facets {
 		c := &out.Facets[i]
-		if !slices.ContainsFunc(d.skills, func(s Lying) bool { return s.Name == c.Name }) {
+		if !slices.ContainsFunc(d.skills, func(s FoundSkill) bool { return s.Name == c.Name }) {
 			continue
 		}
 		dirs := installed.SkillDirs(a.Workspace, c.Name)
 		for _, at := range p.Extra {
 			if isBelow(at, dirs) {
 				return evidence.Errorf(evidence.Refused, at, "move it away, and adopt the skill then",
-					fmt.Errorf("lies in the directory of the skill %s, and would be no file of it", c.Name))
+					fmt.Errorf("lies in the directory of the skill %s, and would not belong to it", c.Name))
 			}
 		}
 		for _, f := range p.Files {
 			at := host.RelativeTo(a.Workspace.PlaceDir(), f.Path)
 			if isBelow(at, dirs) {
-				before, lies := d.lying[at]
+				before, lies := d.present[at]
 				x := placedChange(at, before, f)
 				if lies && before.IsZero() {
 					x.Unread = "takes the place of a link"

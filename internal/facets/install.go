@@ -218,7 +218,7 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		a.undo = r.remove
 	}
 	if err == nil && r.adopt != nil {
-		a.adopted, a.private = r.adopt.lying, r.adopt.private
+		a.adopted, a.private = r.adopt.present, r.adopt.private
 		a.TakeFrom(r.adopt.folders)
 	}
 	return a, err

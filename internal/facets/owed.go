@@ -18,9 +18,9 @@ import (
 // declared, with the files and the proof that its entry owes, and that each locked one is
 // declared.
 func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool,
-	books owed.Books) error {
+	demands owed.Demands) error {
 	var report evidence.Report
-	for _, name := range books.Servers() {
+	for _, name := range demands.Servers() {
 		declared, ok := w.LockedServer(name)
 		if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
 			declared, ok = mine, true
@@ -44,7 +44,7 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 		case ok && declared.Unlocked:
 			found = evidence.Report{workspace.WaiveUnlocked(workspace.LaunchEvidence(w, declared, nil))}
 		}
-		report = append(report, books.Server(name).Settle(found)...)
+		report = append(report, demands.Server(name).Settle(found)...)
 	}
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
@@ -53,9 +53,9 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 // which this machine approved still has its entry, and that each entry has the files and the proof
 // that it owes. A server that is declared and was never pinned is left to 'pin', and a server of a
 // facet to the installation itself.
-func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
+func demandServersRemembered(w *workspace.Workspace, demands owed.Demands) error {
 	var report evidence.Report
-	for _, name := range books.Servers() {
+	for _, name := range demands.Servers() {
 		var found evidence.Report
 		if entry, locked := w.Lock.Server(name); locked {
 			stored, err := workspace.ReadStored(w, name, entry)
@@ -64,7 +64,7 @@ func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
 			}
 			found = stored.Report
 		}
-		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof,
+		expected := slices.DeleteFunc(demands.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof,
 			evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
 			switch x.Scheme {
 			case evidence.Launch:
@@ -90,21 +90,21 @@ func lockedOrOfFacet(w *workspace.Workspace, name string) bool {
 // demandRemembered demands the servers that this machine remembers, and what their entries owe: an
 // installation that may write the lock must not silently replace what was removed.
 func (a *Assembly) demandRemembered() error {
-	books, err := a.Books()
+	demands, err := a.Demands()
 	if err != nil {
 		return err
 	}
-	return demandServersRemembered(a.Workspace, books)
+	return demandServersRemembered(a.Workspace, demands)
 }
 
 // demandCovered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
 func (a *Assembly) demandCovered(ctx context.Context) error {
-	books, err := a.Books()
+	demands, err := a.Demands()
 	if err != nil {
 		return err
 	}
-	if err := demandServersCovered(ctx, a.Workspace, a.Logs, a.o.Offline, books); err != nil {
+	if err := demandServersCovered(ctx, a.Workspace, a.Logs, a.o.Offline, demands); err != nil {
 		return err
 	}
 	var report evidence.Report
@@ -113,9 +113,9 @@ func (a *Assembly) demandCovered(ctx context.Context) error {
 		report = append(report, obtain.SourceEvidence(a.Workspace.Config.Registry, a.Workspace.Config.Facets[name],
 			entry, ok))
 	}
-	for _, name := range books.Facets() {
+	for _, name := range demands.Facets() {
 		entry, locked := a.Workspace.Lock.Facet(name)
-		brought := BroughtEvidence(a.Workspace, books.Bringing(name), name, entry, locked)
+		brought := BroughtEvidence(a.Workspace, demands.Bringing(name), name, entry, locked)
 		if _, declared := a.Workspace.Config.Facets[name]; !declared && locked && len(brought) == 0 {
 			c := obtain.SourceClaim(name)
 			c.Text = entry.Source.String() + " " + entry.Version
@@ -126,8 +126,8 @@ func (a *Assembly) demandCovered(ctx context.Context) error {
 		report = append(report, brought...)
 	}
 	var expected owed.List
-	for _, name := range books.Facets() {
-		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
+	for _, name := range demands.Facets() {
+		expected = append(expected, demands.Facet(name).Of(evidence.Source)...)
 	}
 	return policy.Judge(policy.Install, a.Settings(), expected.Settle(report)).Err()
 }

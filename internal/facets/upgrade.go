@@ -156,11 +156,11 @@ func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string)
 	}
 	defer done()
 	logs := w.Logs(u.o.Pin.Log)
-	books, err := w.Books(logs)
+	demands, err := w.Demands(logs)
 	if err != nil {
 		return false, err
 	}
-	if err := demandServersRemembered(w, books); err != nil {
+	if err := demandServersRemembered(w, demands); err != nil {
 		return false, err
 	}
 	files, text, err := u.pinOutdated(ctx, w, logs)

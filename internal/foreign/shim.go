@@ -41,7 +41,7 @@ func ShimManager(path string) (name, program string) {
 	case base == "mise" && filepath.Base(path) != "mise":
 		return "mise", target
 	}
-	f, err := durable.Open(target)
+	f, err := durable.OpenRegular(target)
 	if err != nil {
 		return "", ""
 	}

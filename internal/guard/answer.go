@@ -48,7 +48,7 @@ func (s *session) filterPage(line []byte, m *jsonrpc.Message, q *request) []byte
 	_, err := s.s.Object(line, m.Result.Lo, method.Fields, at[:])
 	if err == nil {
 		page := Page(method.Member, s.o.Server, s.replaceCursor)
-		if line, m, err = s.prune(line, m, page, Nothing, method.Name); err == nil {
+		if line, m, err = s.prune(line, m, page, NoValue, method.Name); err == nil {
 			_, err = s.s.Object(line, m.Result.Lo, method.Fields, at[:])
 		}
 	}
@@ -128,8 +128,8 @@ func (s *session) filterIntroduction(line []byte, m *jsonrpc.Message, q *request
 	var at [2]jsonrpc.Span
 	_, err := s.s.Object(line, m.Result.Lo, introductionFields, at[:])
 	if err == nil {
-		introduction := Introduction(s.o.Server)
-		if line, m, err = s.prune(line, m, introduction, Nothing, "the introduction"); err == nil {
+		introduction := InitializeResult(s.o.Server)
+		if line, m, err = s.prune(line, m, introduction, NoValue, "the introduction"); err == nil {
 			_, err = s.s.Object(line, m.Result.Lo, introductionFields, at[:])
 		}
 	}
@@ -243,7 +243,7 @@ func (s *session) pruneError(line []byte, m *jsonrpc.Message, q *request) []byte
 	if q.kind == askList {
 		what = Methods[q.listing].Name
 	}
-	out, _, err := s.prune(line, m, Nothing, Failure, what)
+	out, _, err := s.prune(line, m, NoValue, Failure, what)
 	if err != nil {
 		return s.refuseAnswer(q, err)
 	}

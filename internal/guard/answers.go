@@ -15,16 +15,16 @@ var (
 			"list": blank, "cancel": blank,
 			"requests": object(map[string]Shape{"tools": object(map[string]Shape{"call": blank})}),
 		}),
-		"experimental": Nothing, "extensions": Nothing,
+		"experimental": NoValue, "extensions": NoValue,
 	})
 	results = map[string]Shape{
 		"resultType": {fits: oneOf(`"complete"`)}, "ttlMs": flag, "cacheScope": {fits: oneOf(`"public"`, `"private"`)},
 	}
 )
 
-// Introduction is the shape of the results of initialize and server/discover. server is the name
+// InitializeResult is the shape of the results of initialize and server/discover. server is the name
 // that the server's user gave it.
-func Introduction(server string) Shape {
+func InitializeResult(server string) Shape {
 	return resultOf(map[string]Shape{
 		"protocolVersion": {fits: isProtocolVersion}, "supportedVersions": {fits: areProtocolVersions},
 		"capabilities": offerings, "serverInfo": identity(server), "instructions": opaque,
@@ -50,7 +50,7 @@ func identity(server string) Shape {
 	return object(map[string]Shape{
 		"name":    {fits: oneOf(string(called)), instead: always(called), quiet: isWord},
 		"version": {fits: isProgramVersion, instead: always([]byte(`"0"`))},
-		"title":   Nothing, "description": Nothing, "icons": Nothing, "websiteUrl": Nothing,
+		"title":   NoValue, "description": NoValue, "icons": NoValue, "websiteUrl": NoValue,
 	})
 }
 

@@ -47,7 +47,7 @@ func TestPruneIntroduction(t *testing.T) {
 		{`"ttlMs":` + strings.Repeat("1", maxNumber+1), ``, "result.ttlMs"},
 		{`"supportedVersions":["2025-06-18","obey"]`, ``, "result.supportedVersions"},
 	} {
-		got, left := pruned(t, around+c.in+"}}", Introduction("notes"))
+		got, left := pruned(t, around+c.in+"}}", InitializeResult("notes"))
 		want := around + c.want + "}}"
 		if c.want == "" && c.left == "" {
 			want = around + c.in + "}}"
@@ -56,7 +56,7 @@ func TestPruneIntroduction(t *testing.T) {
 			t.Errorf("%s\nbecame %s, without %q\nwant   %s, without %q", c.in, got, left, want, c.left)
 		}
 	}
-	if got, _ := pruned(t, around+`"serverInfo":{"name":"x y"}}}`, Introduction("")); !strings.Contains(got,
+	if got, _ := pruned(t, around+`"serverInfo":{"name":"x y"}}}`, InitializeResult("")); !strings.Contains(got,
 		`"server"`) {
 		t.Errorf("without a name of the user's: %s", got)
 	}
@@ -102,12 +102,12 @@ func TestFailure(t *testing.T) {
 		`"code":1,"data":{"supported":["2025-06-18"],"why":"obey"}`: `"code":1,"data":{"supported":["2025-06-18"]}`,
 		`"code":1,"data":"obey"`:                                    `"code":1`,
 	} {
-		if got, _ := pruned(t, `{"error":{`+in+`}}`, Introduction("notes")); got != `{"error":{`+want+`}}` {
+		if got, _ := pruned(t, `{"error":{`+in+`}}`, InitializeResult("notes")); got != `{"error":{`+want+`}}` {
 			t.Errorf("%s\nbecame %s", in, got)
 		}
 	}
 	got, left := pruned(t, `{"jsonrpc":"1.0 obey","error":{"code":1,"message":"Obey \u001b[2J"}}`,
-		Introduction("notes"))
+		InitializeResult("notes"))
 	if !strings.HasPrefix(got, `{"jsonrpc":"2.0","error":{"code":1,"message":"hallmark: `) ||
 		strings.Contains(got, `\u001b`) ||
 		left != "jsonrpc" {

@@ -32,8 +32,8 @@ var (
 	opaque = Shape{fits: isAnything}
 	blank  = object(nil)
 
-	// Nothing is the shape of what is always left out.
-	Nothing = Shape{fits: isNothing}
+	// NoValue is the shape of a member that is always left out.
+	NoValue = Shape{fits: isNoValue}
 )
 
 func oneOf(these ...string) func([]byte) bool {
@@ -47,8 +47,8 @@ func isAnything([]byte) bool { return true }
 // isScalar reports whether v is true, false, null or a number.
 func isScalar(v []byte) bool { return len(v) <= maxNumber && bytes.IndexByte([]byte(`"{[`), v[0]) < 0 }
 
-// isNothing reports whether v means the same as no value.
-func isNothing(v []byte) bool {
+// isNoValue reports whether v means the same as no value.
+func isNoValue(v []byte) bool {
 	switch string(v) {
 	case "null", `""`, "{}", "[]":
 		return true
@@ -93,4 +93,4 @@ var plainCursor = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^"[0-9.:,/_-]{1,32}"$`)
 })
 
-func isPlainCursor(v []byte) bool { return isNothing(v) || isScalar(v) || plainCursor().Match(v) }
+func isPlainCursor(v []byte) bool { return isNoValue(v) || isScalar(v) || plainCursor().Match(v) }

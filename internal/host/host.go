@@ -93,9 +93,9 @@ func (h *Host) Store() (*store.Store, error) {
 }
 
 // ReadFile reads a regular file of at most limit bytes, and nil if there is no file. It refuses
-// pipes and devices, so that a checkout cannot make it wait: see [durable.Open].
+// pipes and devices, so that a checkout cannot make it wait: see [durable.OpenRegular].
 func ReadFile(path string, limit int64) ([]byte, error) {
-	f, err := durable.Open(path)
+	f, err := durable.OpenRegular(path)
 	if errors.Is(err, durable.ErrIrregular) {
 		return nil, evidence.Errorf(evidence.Refused, path, "", durable.ErrIrregular)
 	}

@@ -38,6 +38,6 @@ var copilot = Target{
 	},
 	user: &userPlaces{
 		marks: []string{".copilot"}, skills: ".copilot/skills/NAME", agents: ".copilot/agents/NAME.agent.md",
-		// prompts of the user lie in the profile of an editor, of which there may be many
+		// prompts of the user are in the profile of an editor, of which there may be many
 	},
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// Digests are the digests of the files that exist, by path; zero for what is no regular file. Where a file lies in the
+// Digests are the digests of the files that exist, by path; zero for what is no regular file. Where a file is in the
 // place of a directory, none below it exists.
 func Digests(w *workspace.Workspace, paths []string) (map[string]digest.Digest, error) {
 	slices.Sort(paths)
@@ -54,7 +54,7 @@ func Digest(w *workspace.Workspace, path string) (d digest.Digest, exists bool, 
 	return hashFile(w.Place(path))
 }
 
-// refuseDir refuses a directory that is a link or lies behind one.
+// refuseDir refuses a directory that is a link or is reached through one.
 func refuseDir(w *workspace.Workspace, dir string) error {
 	err := w.RefuseLink(w.Place(dir))
 	for at := dir; err != nil && at != "."; at = path.Dir(at) {
@@ -79,7 +79,7 @@ func hashFile(name string) (d digest.Digest, exists bool, err error) {
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return d, true, err
 	}

@@ -18,7 +18,7 @@ const (
 
 // IsExecutable reports whether a file of a skill that begins with these bytes is installed as one that
 // can be started: a script that names its interpreter, or a program of Linux or macOS. An archive holds
-// no modes, so that the mode follows from the contents, whoever packed them.
+// no modes, so that the mode follows from the contents, no matter who packed them.
 func IsExecutable(head []byte) bool {
 	if bytes.HasPrefix(head, []byte("#!")) || bytes.HasPrefix(head, []byte("\x7fELF")) {
 		return true

@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// findExtra is evidence of what lies in the directory of a locked skill and is no file of it: a
-// client reads what it finds there. Private are files of the user that may lie there.
+// findExtra is evidence of files in the directory of a locked skill that do not belong to it: a
+// client reads what it finds there. Private are files of the user that may be there.
 func findExtra(w *workspace.Workspace, files map[string]*placedFile,
 	private map[string]bool) (report evidence.Report, err error) {
 	skills := map[string]string{} // directory: facet

@@ -18,7 +18,7 @@ const maxHead = 64 << 10
 type head struct {
 	object          // its members
 	prefix string   // lines before the first member: comments
-	lines  []string // of each member, verbatim; nil if they cannot be told apart
+	lines  []string // of each member, verbatim; nil if they cannot be distinguished
 	end    string   // of its lines: "\n" or "\r\n"
 	err    error    // why it cannot be read
 }

@@ -102,7 +102,7 @@ func isClientsOwn(w *workspace.Workspace, dir string) bool {
 type places struct {
 	w       *workspace.Workspace
 	targets []Target
-	ours    func(at string) bool // a file that lies there is as Hallmark wrote it, and nobody else's
+	ours    func(at string) bool // a file there is as Hallmark wrote it, and nobody else's
 	reached map[string]string    // by directory
 }
 
@@ -120,7 +120,7 @@ func (p *places) reach(dir string) string {
 }
 
 // of are the files in which a target reads a deliverable, and the target that they are written for: another one where the
-// client finds what that one has. But where something lies in the client's own place that is not ours, that is a copy like
+// client finds what that one has. But where something is in the client's own place that is not ours, that is a copy like
 // others. Where links lead two clients to one directory, both get the skill as it is in the archive.
 func (p *places) of(t Target, m *facet.Manifest, d facet.Deliverable) (writer Target, files []Place) {
 	files = p.reachAll(t.Places(m, d))
@@ -140,7 +140,7 @@ func (p *places) of(t Target, m *facet.Manifest, d facet.Deliverable) (writer Ta
 	return t, files
 }
 
-// lies reports whether something lies in the place of a file, or in its skill's directory, that is not ours.
+// lies reports whether something is in the place of a file, or in its skill's directory, that is not ours.
 func (p *places) lies(f Place) bool {
 	at := f.Path
 	if f.Skill != "" {

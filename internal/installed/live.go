@@ -107,7 +107,7 @@ var (
 		{wrap.RunCommand, "!`", nil, upTo("`")},
 		{wrap.RunFile, "@", notIn("_`"), outsideFile},
 	}
-	// Gemini CLI and its forks run what stands in braces after an exclamation mark, and add files and directories.
+	// Gemini CLI and its forks run what is in braces after an exclamation mark, and add files and directories.
 	liveInGemini = []live{
 		{wrap.RunCommand, "!{", nil, upToBrace},
 		{wrap.RunFile, "@{", nil, upToBrace},

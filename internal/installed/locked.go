@@ -55,7 +55,7 @@ func (l *LockedFacets) Add(name string, entry project.FacetLock, slot *store.Slo
 }
 
 // Check compares the installed files with the lock: an edited one, one that is gone from a
-// facet that is installed, and one that lies in the directory of a skill and is not of it. Absent
+// facet that is installed, and one in the directory of a skill that does not belong to it. Absent
 // names the facets of which a target has no file, and never had one, for people.
 func (l *LockedFacets) Check() (report evidence.Report, absent []string, err error) {
 	files, err := l.expectedFiles()
@@ -175,21 +175,21 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
-// Has reports whether what lies in the directory of a skill is what the lock has there. A file whose locked form cannot be told
-// here, as its contents are not in the store, counts as that.
-func (l *LockedFacets) Has(dir string, lying map[string]digest.Digest) bool {
+// Has reports whether the files that are present in the directory of a skill are those that the lock has there. A file whose
+// locked form is not known here, as its contents are not in the store, counts as equal.
+func (l *LockedFacets) Has(dir string, present map[string]digest.Digest) bool {
 	n := 0
 	for at, f := range l.files {
 		if !f.picked || !strings.HasPrefix(at, dir+"/") {
 			continue
 		}
-		now, ok := lying[at]
+		now, ok := present[at]
 		if !ok || !f.sum.IsZero() && !evidence.Same(f.sum, now) {
 			return false
 		}
 		n++
 	}
-	return n == len(lying)
+	return n == len(present)
 }
 
 // HasLess reports whether the client whose directory of a skill this is gets less of a front matter than was published, as far
@@ -231,7 +231,7 @@ func (f lockedFacet) guessManifest() *facet.Manifest {
 	return m
 }
 
-// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that cannot be told
+// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that is not known
 // without the contents.
 func (f lockedFacet) placedForm(target Target, place Place, d facet.Deliverable) (digest.Digest, bool, error) {
 	switch {

@@ -62,7 +62,7 @@ func lacksMode(w *workspace.Workspace, place Place) (bool, error) {
 	if err != nil || info.Mode().Perm()&0o100 != 0 {
 		return false, err
 	}
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return false, err
 	}

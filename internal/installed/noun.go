@@ -30,7 +30,7 @@ type noun struct {
 	beside  []besides
 	readers []string // the adapters that count, in the order in which they do, if several clients read the file
 	live    []live   // what the client does with the text when it loads it
-	unread  []string // members that stand in such a file for other clients
+	unread  []string // members of such a file for other clients
 }
 
 // besides is a file that stands beside a deliverable's own, and is always the same.

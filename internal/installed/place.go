@@ -58,7 +58,7 @@ func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) 
 	return places
 }
 
-// copies are the files of a deliverable as they stand in the archive, below a directory.
+// copies are the files of a deliverable as they are in the archive, below a directory.
 func (t Target) copies(d facet.Deliverable) (places []Place) {
 	skill := ""
 	if d.Kind == facet.KindSkill {

@@ -40,7 +40,7 @@ type Mode struct {
 	Keep   bool     // nothing is deleted: what is of no facet any more is forgotten, and stays
 	// Sources are directories of this machine from which facets come, or came until now: nothing below them is deleted.
 	Sources []string
-	// Adopted are files that were never ours and may be overwritten as long as they are so: what of them changes is
+	// Adopted are files that were never ours and may be overwritten as long as they are so: what changes in them is
 	// shown to somebody who consents to it. Zero stands for a link.
 	Adopted map[string]digest.Digest
 	Private []string // files in directories of skills that are the user's own from now on, as in [machine.ReceiptOfFacet]
@@ -55,7 +55,7 @@ func (m Mode) adopts(path string, now digest.Digest) bool {
 // Plan is what is to be written into a project and deleted from it.
 type Plan struct {
 	Files  []durable.File
-	Report evidence.Report // of files that are not as they were written, and of what else lies there
+	Report evidence.Report // of files that are not as they were written, and of what else is there
 
 	Written, Deleted, Kept, Extra []string // relative to the project
 	Left                          []string // is of no facet any more, and stays: it was there before, or is somebody's source
@@ -152,7 +152,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 				delete(p.sums, path)
 			}
 			continue
-		case p.mode.Frozen: // as in a clone, of which the lock says what lies there
+		case p.mode.Frozen: // as in a clone, of which the lock says what is there
 			p.Report = append(p.Report, o.lockedEvidence(now)...)
 			continue
 		default:
@@ -261,7 +261,7 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 	}
 	if !p.mode.Frozen {
 		for _, e := range extra {
-			if e.Scheme == evidence.Unhashed { // what else lies there stops nothing
+			if e.Scheme == evidence.Unhashed { // what else is there stops nothing
 				e = keptEvidence(e)
 				p.Extra = append(p.Extra, e.Subject)
 			}
@@ -269,11 +269,11 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 		}
 		return nil
 	}
-	strays, err := workspace.Strays(p.w, nil)
+	leftovers, err := workspace.LeftoverFiles(p.w, nil)
 	if err != nil {
 		return err
 	}
-	p.Report = append(append(p.Report, extra...), strays...)
+	p.Report = append(append(p.Report, extra...), leftovers...)
 	for _, at := range p.Kept {
 		if files[at] == nil {
 			p.Report = append(p.Report, leftoverEvidence(at))

@@ -41,7 +41,7 @@ type Files struct {
 	Report  evidence.Report // of files that are not used
 }
 
-// forgetLinked takes files out of a receipt whose directory is a link now that is followed: what lies there is in its own place,
+// forgetLinked takes files out of a receipt whose directory is a link now that is followed: what is there is in its own place,
 // and is never deleted through the link.
 func forgetLinked(w *workspace.Workspace, r *machine.Receipt) {
 	linked := map[string]bool{".": false}
@@ -76,7 +76,7 @@ func forgetLinked(w *workspace.Workspace, r *machine.Receipt) {
 	}
 }
 
-// owns reports of a file that lies in the project whether Hallmark wrote it, as it is now, and not into a directory that was
+// owns reports of a file in the project whether Hallmark wrote it, as it is now, and not into a directory that was
 // adopted.
 func (f *Files) owns(w *workspace.Workspace) func(at string) bool {
 	written := f.Receipt.Files()

@@ -96,7 +96,7 @@ func SourceDirs(w *workspace.Workspace) (dirs []string) {
 	return dirs
 }
 
-// isWithin reports whether a file or directory is, or lies in, a directory, links followed. Neither need exist.
+// isWithin reports whether a file or directory is, or is in, a directory, links followed. Neither need exist.
 func isWithin(name, dir string) bool {
 	inside, err := os.Stat(dir)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// Bounds of what is said of what runs: files that are looked at, what of them is told, and characters of each.
+// Bounds of what is said of what runs: files that are looked at, lines that are shown, and characters of each line.
 const (
-	maxRunFiles = 1000
-	maxRunsTold = 5
-	maxRunText  = 120
+	maxRunFiles  = 1000
+	maxRunsShown = 5
+	maxRunText   = 120
 )
 
 // Runs says for people what runs of u once a client loads it, or a model follows it; "" if nothing does. No link is
@@ -85,7 +85,7 @@ func liveForAll(d facet.Deliverable, text []byte) (all []wrap.Run) {
 
 // describeRuns is what runs as one line: each text, and how many scripts there are.
 func describeRuns(runs []wrap.Run) string {
-	var told []string
+	var lines []string
 	scripts := 0
 	for _, r := range runs {
 		if r.Kind == wrap.RunScript {
@@ -100,13 +100,13 @@ func describeRuns(runs []wrap.Run) string {
 		if len(text) > maxRunText {
 			text = append(text[:maxRunText:maxRunText], []rune(" …")...)
 		}
-		told = append(told, string(text))
+		lines = append(lines, string(text))
 	}
-	if len(told) > maxRunsTold {
-		told = append(told[:maxRunsTold:maxRunsTold], fmt.Sprintf("%d more", len(told)-maxRunsTold))
+	if len(lines) > maxRunsShown {
+		lines = append(lines[:maxRunsShown:maxRunsShown], fmt.Sprintf("%d more", len(lines)-maxRunsShown))
 	}
 	if scripts > 0 {
-		told = append(told, fmt.Sprintf("files that are programs: %d", scripts))
+		lines = append(lines, fmt.Sprintf("files that are programs: %d", scripts))
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(lines, ", ")
 }

@@ -258,7 +258,7 @@ func readKey(path string) []byte {
 	if path == "" {
 		return nil
 	}
-	f, err := durable.Open(path)
+	f, err := durable.OpenRegular(path)
 	if err != nil {
 		return nil
 	}

@@ -66,7 +66,7 @@ var pythonOption = sync.OnceValue(func() *regexp.Regexp {
 // chosenPython returns the version of Python that a command line chooses, such as "3.12"; "" if it
 // chooses none.
 func chosenPython(t launcher.Target) (version string) {
-	for _, option := range t.Untaken {
+	for _, option := range t.IgnoredOptions {
 		if m := pythonOption().FindStringSubmatch(option); m != nil {
 			version = m[1] // the last one counts
 		}

@@ -47,12 +47,12 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 		report = append(report, e)
 		of.requirements = append(of.requirements, named.Requirement())
 	}
-	return of, append(report, untakenEvidence(d.Server.Name, t)...)
+	return of, append(report, ignoredOptionsEvidence(d.Server.Name, t)...)
 }
 
-// untakenEvidence says which options of a launcher are not followed, as the launcher is not started.
-func untakenEvidence(server string, t launcher.Target) (report evidence.Report) {
-	for _, option := range t.Untaken {
+// ignoredOptionsEvidence says which options of a launcher are not followed, as the launcher is not started.
+func ignoredOptionsEvidence(server string, t launcher.Target) (report evidence.Report) {
+	for _, option := range t.IgnoredOptions {
 		if pythonOption().MatchString(option) { // which is taken over
 			continue
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// TestUntakenOptions: what only the launcher would follow is named, with what is done in its place.
-func TestUntakenOptions(t *testing.T) {
+// TestIgnoredLauncherOptions: what only the launcher would follow is named, with what is done in its place.
+func TestIgnoredLauncherOptions(t *testing.T) {
 	d := Declaration{Server: project.Server{Name: "kagi", Command: "uvx",
 		Arguments: []string{"--python", "3.12", "--resolution", "lowest", "-p", "/opt/python", "kagimcp@0.1.5"}}}
 	of, report := pypi.request(d)

@@ -175,13 +175,13 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "",
 			errors.New("a server that is reached by its URL takes no arguments"))
 	}
-	books, err := l.Workspace.Books(l.Logs)
+	demands, err := l.Workspace.Demands(l.Logs)
 	if err != nil {
 		return nil, adm, err
 	}
-	books.RequireLock = l.Options.Settings.RequireLock
+	demands.RequireLock = l.Options.Settings.RequireLock
 	name := l.Declared.Name
-	l.expectations = books.Server(name)
+	l.expectations = demands.Server(name)
 	if l.Entry == nil {
 		return l.prepareUnlocked(ctx)
 	}

@@ -101,11 +101,11 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 		return nil, err
 	}
 	logs := w.Logs(trail.Options{})
-	books, err := w.Books(logs)
+	demands, err := w.Demands(logs)
 	if err != nil {
 		return nil, err
 	}
-	expected := books.Server(name)
+	expected := demands.Server(name)
 	entry, ok := w.Lock.Server(name)
 	if !ok {
 		return reviewUnlocked(ctx, w, declared, expected, o)

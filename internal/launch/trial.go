@@ -227,7 +227,7 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 		}
 		x.Written = true
 	}
-	name, data, err := document.ReadFile(path, durable.Open)
+	name, data, err := document.ReadFile(path, durable.OpenRegular)
 	if err != nil {
 		return err
 	}

@@ -82,22 +82,22 @@ func (s *Sources) judgeEntry(r Request, locked *project.FacetLock, expected owed
 // expectations is what is owed about a facet. That hallmark.toml declares it is what an
 // installation is for, if it may write the lock.
 func (s *Sources) expectations(name string) (owed.List, error) {
-	books, err := s.Books()
+	demands, err := s.Demands()
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(books.Facet(name), func(e owed.Expectation) bool {
+	return slices.DeleteFunc(demands.Facet(name), func(e owed.Expectation) bool {
 		return e.Scheme == evidence.Source && (e.Authority != evidence.Lock || e.By == evidence.Project)
 	}), nil
 }
 
 // settleProof adds what is owed about the proof of the entry that a facet is to get, and not there.
 func (s *Sources) settleProof(name string, entry project.FacetLock, q *inquiry) error {
-	books, err := s.Books()
+	demands, err := s.Demands()
 	if err != nil {
 		return err
 	}
-	q.settle(books.FacetProof(name, entry))
+	q.settle(demands.FacetProof(name, entry))
 	return nil
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 type Sources struct {
 	Workspace *workspace.Workspace
 	Logs      *trail.Logs
-	Books     func() (owed.Books, error) // what is owed in the project, read once
+	Demands   func() (owed.Demands, error) // what is owed in the project, read once
 	o         Options
 	folders   map[string]string // of facets, by name: see TakeFrom
 	store     *store.Store      // of contents of archives
@@ -47,7 +47,7 @@ func Open(w *workspace.Workspace, logs *trail.Logs, o Options) (*Sources, error)
 	o.Limits = limitsOf(w, o.Limits)
 	return &Sources{
 		Workspace: w, Logs: logs, o: o, store: st.WithScheme(evidence.FacetTar),
-		Books: sync.OnceValues(func() (owed.Books, error) { return w.Books(logs) }),
+		Demands: sync.OnceValues(func() (owed.Demands, error) { return w.Demands(logs) }),
 	}, nil
 }
 

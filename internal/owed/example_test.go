@@ -13,7 +13,7 @@ import (
 
 // A declared server owes an entry of the lock: to the project, which declares it, and to this machine, which approved
 // one. What is owed and not there is missing, which no flow lets pass.
-func ExampleBooks_Server() {
+func ExampleDemands_Server() {
 	config, err := project.ParseConfig([]byte("manifest_version = 1\n[providers.mcp.notes]\ncommand = \"./notes\"\n"))
 	if err != nil {
 		fmt.Println(err)
@@ -23,8 +23,8 @@ func ExampleBooks_Server() {
 	memory.Servers["notes"] = project.Approval{
 		Entry: digest.FromBytes([]byte("the entry")), At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
-	books := owed.Open(config, &project.Lock{}, memory, nil)
-	report := books.Server("notes").Settle(nil)
+	demands := owed.New(config, &project.Lock{}, memory, nil)
+	report := demands.Server("notes").Settle(nil)
 	for _, e := range report {
 		fmt.Println(e.Outcome, e.Subject, e.Scheme, e.Owed)
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 // Facet returns what is owed about one facet: its entry, and what the entry owes.
-func (b Books) Facet(name string) List {
-	l := b.facetEntry(name)
-	entry, locked := b.Lock.Facet(name)
+func (d Demands) Facet(name string) List {
+	l := d.facetEntry(name)
+	entry, locked := d.Lock.Facet(name)
 	if !locked {
 		return l
 	}
-	if !b.declares(name) {
+	if !d.declares(name) {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
 				Subject: name, Scheme: evidence.Source, Authority: evidence.Project, Where: configFile,
@@ -25,28 +25,28 @@ func (b Books) Facet(name string) List {
 			Fix: fmt.Sprintf("restore it in %s; or run 'hallmark install', if it was taken out on purpose", configFile),
 		})
 	}
-	return append(l, b.FacetProof(name, entry)...)
+	return append(l, d.FacetProof(name, entry)...)
 }
 
 // facetEntry returns the expectations of a lock entry for a facet.
-func (b Books) facetEntry(name string) List {
+func (d Demands) facetEntry(name string) List {
 	var l List
 	claim := evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: lockFile}
 	install := fmt.Sprintf("run 'hallmark install' without --frozen, and commit %s; "+
 		"or restore it from version control", lockFile)
-	if _, mine := b.Config.Facets[name]; mine {
+	if _, mine := d.Config.Facets[name]; mine {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Project, Fix: install,
 			Why: configFile + " declares the facet, and no entry holds what it may be",
 		})
 	}
-	for _, other := range b.brought[name] {
+	for _, other := range d.brought[name] {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Lock, Fix: install,
 			Why: "the entry of " + surface.Escape(other) + " brings it along",
 		})
 	}
-	if accepted, ok := b.Memory.Facets[name]; ok && b.declares(name) {
+	if accepted, ok := d.Memory.Facets[name]; ok && d.declares(name) {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Machine, Why: whenInstalled(accepted),
 			Fix: fmt.Sprintf("restore %s from version control; "+
@@ -64,13 +64,13 @@ func whenInstalled(f project.AcceptedFacet) string {
 // FacetProof returns what is owed about the proof of an entry, locked or about to be, and about the
 // proof's log. If this machine accepted a facet with a proof, every later entry of it needs one,
 // whatever its source: no log covers a directory or a repository.
-func (b Books) FacetProof(name string, entry project.FacetLock) List {
-	subject, accepted := project.FacetProofSubject(entry.Subject(name)), b.Memory.Facets[name]
+func (d Demands) FacetProof(name string, entry project.FacetLock) List {
+	subject, accepted := project.FacetProofSubject(entry.Subject(name)), d.Memory.Facets[name]
 	switch {
 	case entry.Source.Kind.HasRecords() && entry.Proof == "":
-		return b.proof(name, entry.Source.Registry, subject, "hallmark upgrade "+name, accepted.LogKey)
+		return d.proof(name, entry.Source.Registry, subject, "hallmark upgrade "+name, accepted.LogKey)
 	case entry.Source.Kind.HasRecords():
-		return b.log(name, entry.Source.Registry, accepted.AcceptedLog)
+		return d.log(name, entry.Source.Registry, accepted.AcceptedLog)
 	case accepted.LogKey == "":
 		return nil
 	}

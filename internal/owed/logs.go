@@ -13,13 +13,13 @@ import (
 // called name: that key, without which no proof of the lock can be verified and another log could
 // prove anything; the newest checkpoint that was seen, or a newer one; and the witnesses that
 // hallmark.toml demanded then.
-func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
+func (d Demands) log(name, registry string, accepted project.AcceptedLog) List {
 	key, size := accepted.LogKey, accepted.LogSize
 	if key == "" {
 		return nil
 	}
 	var l List
-	if b.keyOf(registry) != key {
+	if d.keyOf(registry) != key {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
 				Subject: fmt.Sprintf("log of %s under the key %s", registry, key),
@@ -31,7 +31,7 @@ func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
 				"or give up what was accepted with 'hallmark forget %s'", key, configFile, name),
 		})
 	}
-	if b.sizes[key] < size {
+	if d.sizes[key] < size {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
 				Subject: fmt.Sprintf("checkpoint of the log of %s", registry),
@@ -44,12 +44,12 @@ func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
 				"or give up what was accepted with 'hallmark forget %s'", name),
 		})
 	}
-	return append(l, b.witnesses(name, registry, accepted)...)
+	return append(l, d.witnesses(name, registry, accepted)...)
 }
 
 // witnesses returns what is owed about a log's witnesses: the number, the set and the freshness
 // that hallmark.toml demanded when the entry called name was accepted.
-func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) List {
+func (d Demands) witnesses(name, registry string, accepted project.AcceptedLog) List {
 	var l List
 	weaker := func(scheme evidence.Scheme, what, was string) {
 		l = append(l, Expectation{
@@ -63,7 +63,7 @@ func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) Li
 				"or give up what was accepted with 'hallmark forget %s', and accept it anew", was, configFile, name),
 		})
 	}
-	rules := b.Config.Registry
+	rules := d.Config.Registry
 	if rules.Name() != registry {
 		rules = project.Registry{}
 	}
@@ -79,22 +79,22 @@ func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) Li
 }
 
 // keyOf returns the key that a registry's log must have; "" if none is configured or accepted.
-func (b Books) keyOf(registry string) string {
-	if b.Config.Registry.Name() == registry {
-		if key := cmp.Or(b.LogKey, b.Config.Registry.LogKey); key != "" {
+func (d Demands) keyOf(registry string) string {
+	if d.Config.Registry.Name() == registry {
+		if key := cmp.Or(d.LogKey, d.Config.Registry.LogKey); key != "" {
 			return key
 		}
 	}
-	if b.Logs == nil {
+	if d.Logs == nil {
 		return ""
 	}
-	return b.Logs.Registries[registry].Key
+	return d.Logs.Registries[registry].Key
 }
 
 // proof returns what is owed about the proof that a record is in its registry's log, if the entry
 // of name has none. A proof that exists is always verified. accepted is the key of the log that
 // proved the record when this machine accepted the entry; "" if none did.
-func (b Books) proof(name, registry, subject, renew, accepted string) List {
+func (d Demands) proof(name, registry, subject, renew, accepted string) List {
 	var l List
 	owe := func(by evidence.Authority, why, fix string) {
 		l = append(l, Expectation{
@@ -105,19 +105,19 @@ func (b Books) proof(name, registry, subject, renew, accepted string) List {
 		})
 	}
 	add := func(by evidence.Authority, why string) { owe(by, why, restoreHint(lockFile, renew, "")) }
-	if b.Config.Registry.Name() == registry {
+	if d.Config.Registry.Name() == registry {
 		switch {
-		case b.LogKey != "":
+		case d.LogKey != "":
 			add(evidence.Caller, "the key of the registry's log was given")
-		case b.Config.Registry.LogKey != "":
+		case d.Config.Registry.LogKey != "":
 			add(evidence.Project, configFile+" has the key of the registry's log, log_key")
 		}
 	}
-	if origin := b.Lock.Log(registry); origin != "" {
+	if origin := d.Lock.Log(registry); origin != "" {
 		add(evidence.Lock, "the lock names the registry's log, "+surface.Escape(origin))
 	}
-	if b.Logs != nil {
-		if known, ok := b.Logs.Registries[registry]; ok {
+	if d.Logs != nil {
+		if known, ok := d.Logs.Registries[registry]; ok {
 			add(evidence.Machine, "this machine knows the registry's log since "+formatTime(known.Since))
 		}
 	}

@@ -89,14 +89,14 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// books are of a project that declares what is named and has locked nothing.
-func books(t *testing.T, toml string) Books {
+// demands are of a project that declares what is named and has locked nothing.
+func demands(t *testing.T, toml string) Demands {
 	t.Helper()
 	config, err := project.ParseConfig([]byte("manifest_version = 1\n" + toml))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(config, &project.Lock{}, project.NewApprovals("/p"), nil)
+	return New(config, &project.Lock{}, project.NewApprovals("/p"), nil)
 }
 
 // who are the owners of a lock entry of a server or facet.
@@ -120,7 +120,7 @@ func TestServerOwesItsEntry(t *testing.T) {
 		"url": "type = \"http\"\nurl = \"https://mcp.example.com/\"", "unlocked": "command = \"./a\"\nunlocked = true",
 		"verify": "command = \"./a\"\nverify = { type = \"none\" }",
 	} {
-		b := books(t, "[providers.mcp.a]\n"+toml+"\n")
+		b := demands(t, "[providers.mcp.a]\n"+toml+"\n")
 		if got := who(b.Server("a")); !slices.Equal(got, []string{"project"}) {
 			t.Errorf("%s: owed by %q", name, got)
 		}
@@ -139,13 +139,13 @@ func TestServerOwesItsEntry(t *testing.T) {
 		}
 	}
 	// What is neither declared nor locked starts nothing.
-	b := books(t, "")
+	b := demands(t, "")
 	b.Memory.Servers["a"] = project.Approval{Entry: some, At: at}
 	if l := b.Server("a"); len(l) != 0 {
 		t.Errorf("not declared: %+v", l)
 	}
 	// But for a server of a facet, which needs no table.
-	b = books(t, "[facets]\nkit = \"1.*\"\n")
+	b = demands(t, "[facets]\nkit = \"1.*\"\n")
 	b.Memory.Servers["a"] = project.Approval{Entry: some, At: at, Facet: "kit"}
 	if got := who(b.Server("a")); !slices.Equal(got, []string{"machine"}) {
 		t.Errorf("of a facet: owed by %q", got)
@@ -160,7 +160,7 @@ func TestServerOwesItsEntry(t *testing.T) {
 }
 
 func TestFacetOwesItsEntry(t *testing.T) {
-	b := books(t, "[facets]\nkit = \"1.*\"\n")
+	b := demands(t, "[facets]\nkit = \"1.*\"\n")
 	if got := who(b.Facet("kit")); !slices.Equal(got, []string{"project"}) {
 		t.Errorf("declared: owed by %q", got)
 	}
@@ -180,14 +180,14 @@ func TestFacetOwesItsEntry(t *testing.T) {
 func TestProofOwed(t *testing.T) {
 	const registry = "registry.example.com"
 	accepted := ""
-	of := func(b Books) (by []string) {
+	of := func(b Demands) (by []string) {
 		for _, x := range b.proof("a", registry, "log proof of a@1", "hallmark pin a", accepted) {
 			by = append(by, string(x.By))
 		}
 		return by
 	}
 	key := "log.example.com+1a544000+Aci0yXPBULeJAD63VOyBsF2qy0udw/b4H0oOTPb0EITe"
-	b := books(t, "[registry]\nurl = \"https://registry.example.com\"\n")
+	b := demands(t, "[registry]\nurl = \"https://registry.example.com\"\n")
 	if got := of(b); got != nil {
 		t.Errorf("nobody knows of a log: %q", got)
 	}
@@ -224,7 +224,7 @@ func TestRegistryOwed(t *testing.T) {
 	const toml = "[registry]\nurl = \"https://registry.example.com/v\"\n"
 	for url, owes := range map[string]bool{toml: false, "": true, strings.Replace(toml, "/v", "", 1): true,
 		strings.Replace(toml, "registry.e", "e", 1): true} {
-		l := books(t, url).registry("a",
+		l := demands(t, url).registry("a",
 			project.RecordLock{Registry: "registry.example.com/v", Name: "io.x/a", Version: "1.0.0"})
 		if owes != (len(l) == 1) {
 			t.Errorf("%q: %+v", url, l)

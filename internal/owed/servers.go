@@ -8,18 +8,18 @@ import (
 )
 
 // Server returns what is owed about one server: its entry, and what the entry owes.
-func (b Books) Server(name string) List {
+func (d Demands) Server(name string) List {
 	pin := "hallmark pin " + name
-	if declared, ok := b.Config.Servers[name]; declared.Facet != "" || !ok {
+	if declared, ok := d.Config.Servers[name]; declared.Facet != "" || !ok {
 		pin = "hallmark install"
 	}
-	l := b.serverEntry(name, pin)
-	entry, locked := b.Lock.Server(name)
+	l := d.serverEntry(name, pin)
+	entry, locked := d.Lock.Server(name)
 	if !locked {
 		return l
 	}
-	if _, declared := b.Config.Servers[name]; !declared &&
-		(entry.Launch.Facet == "" || !b.declares(entry.Launch.Facet)) {
+	if _, declared := d.Config.Servers[name]; !declared &&
+		(entry.Launch.Facet == "" || !d.declares(entry.Launch.Facet)) {
 		l = append(l, Expectation{
 			Claim: evidence.Claim{
 				Subject: name, Scheme: evidence.Launch, Authority: evidence.Project, Where: configFile,
@@ -30,24 +30,24 @@ func (b Books) Server(name string) List {
 				configFile, name),
 		})
 	}
-	l = append(l, b.files(name, entry)...)
+	l = append(l, d.files(name, entry)...)
 	if entry.Record == nil {
 		return l
 	}
-	l = append(l, b.registry(name, *entry.Record)...)
-	approval := b.Memory.Servers[name]
+	l = append(l, d.registry(name, *entry.Record)...)
+	approval := d.Memory.Servers[name]
 	if entry.Record.Proof == "" {
-		return append(l, b.proof(name, entry.Record.Registry, entry.Record.ProofSubject(), pin, approval.LogKey)...)
+		return append(l, d.proof(name, entry.Record.Registry, entry.Record.ProofSubject(), pin, approval.LogKey)...)
 	}
-	return append(l, b.log(name, entry.Record.Registry, approval.AcceptedLog)...)
+	return append(l, d.log(name, entry.Record.Registry, approval.AcceptedLog)...)
 }
 
 // serverEntry returns the expectations of a lock entry for a server. pin is the command that makes
 // one.
-func (b Books) serverEntry(name, pin string) List {
+func (d Demands) serverEntry(name, pin string) List {
 	var l List
 	claim := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: lockFile}
-	declared, mine := b.Config.Servers[name]
+	declared, mine := d.Config.Servers[name]
 	if mine {
 		fix := fmt.Sprintf("run '%s', or restore %s from version control", pin, lockFile)
 		if declared.Command != "" {
@@ -59,12 +59,12 @@ func (b Books) serverEntry(name, pin string) List {
 				configFile, declared.Line, lockFile),
 		})
 	}
-	if mine && b.RequireLock {
+	if mine && d.RequireLock {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Caller, Why: "--require-lock", Fix: fmt.Sprintf("run '%s'", pin),
 		})
 	}
-	if approval, ok := b.Memory.Servers[name]; ok && (mine || b.mayDeclare(approval.Facet, name)) {
+	if approval, ok := d.Memory.Servers[name]; ok && (mine || d.mayDeclare(approval.Facet, name)) {
 		l = append(l, Expectation{
 			Claim: claim, By: evidence.Machine,
 			Why: "an entry was approved on this machine at " + formatTime(approval.At),
@@ -76,7 +76,7 @@ func (b Books) serverEntry(name, pin string) List {
 
 // files returns the files beside the lock that an entry of its kind owes: the lock holds their
 // digests.
-func (b Books) files(name string, entry project.ServerLock) List {
+func (d Demands) files(name string, entry project.ServerLock) List {
 	var l List
 	for _, file := range entry.Source.Files(name) {
 		l = append(l, Expectation{
@@ -94,8 +94,8 @@ func (b Books) files(name string, entry project.ServerLock) List {
 
 // registry returns what an entry with a record owes: that hallmark.toml names the record's
 // registry. No other registry, and no other log, is asked about the record.
-func (b Books) registry(name string, r project.RecordLock) List {
-	if b.Config.Registry.Name() == r.Registry {
+func (d Demands) registry(name string, r project.RecordLock) List {
+	if d.Config.Registry.Name() == r.Registry {
 		return nil
 	}
 	return List{{

@@ -16,11 +16,11 @@ import (
 // they would be compared with must not help an attacker.
 func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	name := p.Declared.Name
-	books, err := p.Workspace.Books(p.Logs)
+	demands, err := p.Workspace.Demands(p.Logs)
 	if err != nil {
 		return nil, err
 	}
-	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey),
+	expected := slices.DeleteFunc(demands.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey),
 		func(x owed.Expectation) bool {
 			if x.Scheme == evidence.LogKey {
 				return x.By != evidence.Machine

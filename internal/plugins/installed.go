@@ -40,8 +40,8 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	if odd, ok := tree.SpecialMode(".", self.Mode()); ok {
-		lists.Odd = append(lists.Odd, odd)
+	if special, ok := tree.SpecialMode(".", self.Mode()); ok {
+		lists.Unhashed = append(lists.Unhashed, special)
 	}
 	open, done := durable.Opener(root)
 	defer done()
@@ -118,13 +118,13 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 		}
 		out = append(out, evidence.Evidence{Claim: claim(r.Path), Outcome: evidence.Absent, Reason: "it is " + r.Kind})
 	}
-	for _, odd := range p.inventory.Odd {
+	for _, entry := range p.inventory.Unhashed {
 		switch {
-		case odd.Mode == fs.ModeDir:
-			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent,
-				Reason: "it is " + odd.Kind})
-		case odd.Mode != fs.ModeDir|fs.ModeSetgid: // which a directory inherits from the one above
-			e := evidence.Fact(claim(odd.Path), odd.Kind)
+		case entry.Mode == fs.ModeDir:
+			out = append(out, evidence.Evidence{Claim: claim(entry.Path + "/"), Outcome: evidence.Absent,
+				Reason: "it is " + entry.Kind})
+		case entry.Mode != fs.ModeDir|fs.ModeSetgid: // which a directory inherits from the one above
+			e := evidence.Fact(claim(entry.Path), entry.Kind)
 			e.Text, e.Outcome = "no such mode", evidence.Mismatch
 			out = append(out, e)
 		}

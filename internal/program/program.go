@@ -201,7 +201,7 @@ func linkChain(name string) string {
 
 // HashFile hashes a regular file under sha256 and algs.
 func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) {
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return evidence.Observed{}, err
 	}

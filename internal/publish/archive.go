@@ -40,7 +40,7 @@ func IsArchive(name string) bool {
 	if strings.HasSuffix(name, ".facet") {
 		return true
 	}
-	f, err := durable.Open(name)
+	f, err := durable.OpenRegular(name)
 	if err != nil {
 		return false
 	}

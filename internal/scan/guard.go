@@ -161,7 +161,7 @@ func heldEvidence(ctx context.Context, v openedProject, name string, declared pr
 	if err != nil {
 		return nil, err
 	}
-	books, err := w.Books(v.logs)
+	demands, err := w.Demands(v.logs)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func heldEvidence(ctx context.Context, v openedProject, name string, declared pr
 		}
 		found = append(found, origin...)
 	}
-	return books.Server(name).Settle(append(found, proof...)), nil
+	return demands.Server(name).Settle(append(found, proof...)), nil
 }
 
 // addProjectEvidence adds evidence about the project, with the place of the entry.

@@ -152,7 +152,7 @@ func (sc *scan) unmanagedEvidence(ctx context.Context) (report evidence.Report, 
 			runs, err := u.Runs(w)
 			switch {
 			case err != nil:
-				e.Reason += "; what of it runs is not known: " + err.Error()
+				e.Reason += "; Hallmark does not know what it may run: " + err.Error()
 			case runs != "":
 				e.Reason += "; of it runs: " + runs
 			}

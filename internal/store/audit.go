@@ -100,7 +100,7 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	case a.full: // Verify knows the scheme of a slot from its sidecar only
 		a.claim.Scheme = a.sidecar.fingerprint()
 	default:
-		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+
+		found = append(found, a.unexpectedEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+
 			string(a.sidecar.fingerprint())))
 	}
 	content, err := openDir(slot, contentDir)
@@ -155,7 +155,7 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); name != contentDir && name != sidecarName {
-			found = append(found, a.oddEntry(filepath.Join(a.dir, name), name, "not part of a slot"))
+			found = append(found, a.unexpectedEntry(filepath.Join(a.dir, name), name, "not part of a slot"))
 		}
 	}
 	for _, name := range []string{".", contentDir, sidecarName} {
@@ -164,7 +164,7 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 			continue // the step that needs it reports the error
 		}
 		if odd, ok := tree.SpecialMode(name, info.Mode()); ok {
-			found = append(found, a.oddEntry(filepath.Join(a.dir, name), name, "is "+odd.Kind))
+			found = append(found, a.unexpectedEntry(filepath.Join(a.dir, name), name, "is "+odd.Kind))
 		}
 	}
 	data, wrong, err := readSidecar(slot)
@@ -177,7 +177,7 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 		}
 	}
 	if wrong != "" {
-		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, wrong))
+		found = append(found, a.unexpectedEntry(filepath.Join(a.dir, sidecarName), sidecarName, wrong))
 	}
 	return found, nil
 }
@@ -251,7 +251,7 @@ func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evid
 			From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
-	if len(found)+len(in.Odd) == 0 && !a.isBad() && !a.full && a.matchesSidecar(files, open) {
+	if len(found)+len(in.Unhashed) == 0 && !a.isBad() && !a.full && a.matchesSidecar(files, open) {
 		return nil
 	}
 	differing, err := a.compareFiles(ctx, in, open)
@@ -306,8 +306,8 @@ func (a *audit) reportUnreadable(err error) {
 	a.report = append(a.report, evidence.CannotVerify(a.claim, evidence.Unreadable, err.Error()))
 }
 
-// oddEntry is a mismatch: the entry at path, relative to the slot or content, is what no slot has there.
-func (a *audit) oddEntry(from, path, what string) evidence.Evidence {
+// unexpectedEntry is a mismatch: the entry at path, relative to the slot or content, is what no slot has there.
+func (a *audit) unexpectedEntry(from, path, what string) evidence.Evidence {
 	return mismatch(evidence.Claim{
 		Subject: a.claim.Subject + ": " + path, Scheme: evidence.File,
 		Authority: evidence.Sidecar, Where: sidecarName,

@@ -24,11 +24,11 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 	seen := map[string]bool{}
 	for _, e := range in.Refused {
 		seen[e.Path] = true
-		out = append(out, a.oddEntry(a.contentPath(e.Path), e.Path, "is "+e.Kind))
+		out = append(out, a.unexpectedEntry(a.contentPath(e.Path), e.Path, "is "+e.Kind))
 	}
 	if a.sidecar != nil {
 		if err := a.sidecar.decodeFiles(); err != nil {
-			out = append(out, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, err.Error()))
+			out = append(out, a.unexpectedEntry(filepath.Join(a.dir, sidecarName), sidecarName, err.Error()))
 			a.sidecar = nil
 		}
 	}
@@ -39,7 +39,7 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 			}
 			seen[f.Path] = true
 			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
-				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path,
+				out = append(out, a.unexpectedEntry(a.contentPath(f.Path), f.Path,
 					"is executable, as no file of its archive is"))
 				continue
 			}
@@ -53,10 +53,10 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 			}
 		}
 	}
-	for _, odd := range in.Odd {
+	for _, entry := range in.Unhashed {
 		// the files of a listed directory are reported as missing
-		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) {
-			out = append(out, a.oddEntry(a.contentPath(odd.Path), odd.Path, "is "+odd.Kind))
+		if entry.Mode != fs.ModeDir || !a.listsBelow(entry.Path) {
+			out = append(out, a.unexpectedEntry(a.contentPath(entry.Path), entry.Path, "is "+entry.Kind))
 		}
 	}
 	slices.SortStableFunc(out, func(x, y evidence.Evidence) int { return strings.Compare(x.Subject, y.Subject) })
@@ -79,7 +79,7 @@ func (a *audit) listsBelow(dir string) bool {
 func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
 	note, listed := a.sidecar.Files[f.Path]
 	if !listed {
-		return a.oddEntry(a.contentPath(f.Path), f.Path, "not in the slot's list")
+		return a.unexpectedEntry(a.contentPath(f.Path), f.Path, "not in the slot's list")
 	}
 	claim := a.fileClaim(f.Path, note)
 	r, err := open(f.Path)

@@ -27,13 +27,13 @@ type SlotReport struct {
 // Whatever else lies among the slots, or in the store's directory, is reported as a
 // mismatch. What is in quarantine is not looked at: see [Store.ListQuarantined].
 func (s *Store) Verify(ctx context.Context) ([]SlotReport, error) {
-	out, err := s.findStrays()
+	out, err := s.findForeign()
 	if err != nil {
 		return nil, err
 	}
 	err = s.eachSlot(func(name string, d digest.Digest) error {
 		if d.IsZero() {
-			out = append(out, s.strayReport(name, "is not a slot"))
+			out = append(out, s.foreignReport(name, "is not a slot"))
 			return nil
 		}
 		slot, report, err := s.audit(ctx, evidence.Claim{
@@ -56,17 +56,17 @@ func (s *Store) Verify(ctx context.Context) ([]SlotReport, error) {
 	return out, err
 }
 
-// strayReport is the report about something at name that is no part of a store.
-func (s *Store) strayReport(name, what string) SlotReport {
+// foreignReport is the report about something at name that is no part of a store.
+func (s *Store) foreignReport(name, what string) SlotReport {
 	return SlotReport{Name: name, Report: evidence.Report{mismatch(evidence.Claim{
 		Subject: filepath.ToSlash(name), Scheme: evidence.File,
 		Authority: evidence.Sidecar, Where: "the store's layout",
 	}, what, filepath.Join(s.root, name))}}
 }
 
-// findStrays reports what lies in the store's directory, or in that of its locks, and is not in the
+// findForeign reports what is in the store's directory, or in that of its locks, and is not in the
 // layout that the package comment gives.
-func (s *Store) findStrays() ([]SlotReport, error) {
+func (s *Store) findForeign() ([]SlotReport, error) {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -89,9 +89,9 @@ func (s *Store) findStrays() ([]SlotReport, error) {
 			switch {
 			case dir == locksDir && entry.Type().IsRegular() && isSlotPrefix(strings.TrimPrefix(entry.Name(), "make-")):
 			case dir == locksDir, !slices.Contains([]string{slotsDir, stagingDir, quarantineDir, locksDir}, name):
-				out = append(out, s.strayReport(name, "is no part of a store"))
+				out = append(out, s.foreignReport(name, "is no part of a store"))
 			case !entry.IsDir():
-				out = append(out, s.strayReport(name, "is "+tree.Kind(entry.Type())))
+				out = append(out, s.foreignReport(name, "is "+tree.Kind(entry.Type())))
 			}
 		}
 		if slices.ContainsFunc(out, func(c SlotReport) bool { return c.Name == locksDir }) {

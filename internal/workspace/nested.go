@@ -65,7 +65,7 @@ func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err er
 // DroppedNames names what this machine accepted and neither hallmark.toml nor the lock names any
 // more. Removing both is legitimate, so nothing is refused; but no check covers it any more, so a
 // person is told.
-func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
+func (w *Workspace) DroppedNames(demands owed.Demands) (unseen []string) {
 	dropped := func(known []string, accepted iter.Seq[string]) {
 		for name := range accepted {
 			if !slices.Contains(known, name) {
@@ -73,8 +73,8 @@ func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
 			}
 		}
 	}
-	dropped(slices.Concat(books.Servers(), books.Withdrawn()), maps.Keys(w.Approvals.Servers))
-	dropped(books.Facets(), maps.Keys(w.Approvals.Facets))
+	dropped(slices.Concat(demands.Servers(), demands.Withdrawn()), maps.Keys(w.Approvals.Servers))
+	dropped(demands.Facets(), maps.Keys(w.Approvals.Facets))
 	slices.Sort(unseen)
 	unseen = slices.Compact(unseen) // a facet and its server may have one name, and are forgotten together
 	for i, name := range unseen {

@@ -110,13 +110,13 @@ func (w *Workspace) Logs(o trail.Options) *trail.Logs {
 	return trail.NewLogs(w.Host, w.Registry(), w.Config.Registry, o)
 }
 
-// Books returns the records that decide what is owed in this project: its files, and what this
-// machine remembers, also about logs.
-func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
+// Demands returns what is owed in this project, by its files and by what this machine remembers,
+// also about logs.
+func (w *Workspace) Demands(logs *trail.Logs) (owed.Demands, error) {
 	known, err := logs.ReadKnown()
-	books := owed.Open(w.Config, w.Lock, w.Approvals, known)
-	books.LogKey = logs.GivenKey()
-	return books, err
+	demands := owed.New(w.Config, w.Lock, w.Approvals, known)
+	demands.LogKey = logs.GivenKey()
+	return demands, err
 }
 
 // Open reads the project in dir, and keeps its files locked against changes until done or w.release

@@ -30,10 +30,10 @@ func PackCommand(a *app.App) *cobra.Command {
 (server.json with runtime and entry) into one archive, and print its two hashes: that of
 its contents, which locks keep, and that of the file, which downloads are checked with.
 
-A facet takes the files that facet.json names; a server takes all in its directory, save
-those of version control and archives that were packed before, under whatever name: what
-it writes is never a part of what it packs. The same files give the same bytes, on any machine. Links and
-names that some system could not extract are refused, and nothing is written then.`,
+A facet takes the files that facet.json names. A server takes all files in its directory,
+except those of version control and archives that were packed before, under any name. The
+same files give the same bytes, on any machine. Links, and names that some system could not
+extract, are refused, and nothing is written then.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if len(names) > 0 {

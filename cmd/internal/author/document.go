@@ -33,7 +33,7 @@ import (
 func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
 	switch {
 	case len(names) == 0:
-		name, read, err = document.ReadFile("server.json", durable.Open)
+		name, read, err = document.ReadFile("server.json", durable.OpenRegular)
 	case names[0] == "-":
 		name = "standard input"
 		read, err = document.ReadAll(a.Stdin)
@@ -107,7 +107,7 @@ OWNER/REPO/TAG/FILE; url with a url.
 With --write the hashes are put into the file, in all places where it has some, and the rest
 of it stays byte for byte. Hashes of an older version are replaced, and named. The fileSha256 of
 an mcpb package is written too. Clients that know only the official schema drop file_hashes
-without a word; with --meta they stand in _meta, which such clients keep.
+silently; --meta writes them into _meta too, which such clients keep.
 
 With --local a file that is not published yet is hashed in place of what would be fetched: the tarball
 of 'npm pack', a wheel, a crate, a bundle, or a directory of such, as dist. Publish that very file: one

@@ -42,7 +42,7 @@ func DeprecateCommand(a *app.App) *cobra.Command {
 		Short:   "Warn those who take a version that you published",
 		Example: "--message 'use 1.5.0' io.github.acme/notes 1.4.0",
 		Long: `Mark one version of a server that you published as deprecated, or all with --all-versions.
-Who adds or upgrades to it is warned with your message. With --archive it is a facet, a
+Anyone who adds it or upgrades to it sees your message. With --archive it is a facet, a
 server that is packed from source (artifact) or a plugin. 'restore' undoes it.`,
 	})
 }

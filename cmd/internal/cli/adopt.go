@@ -34,12 +34,12 @@ type adopter struct {
 	into  string
 	git   project.Facet
 	found *facets.Found
-	free  []facets.Lying // of no locked facet
-	page  facets.Pasted  // of which git is
+	free  []facets.FoundSkill // of no locked facet
+	page  facets.Pasted       // of which git is
 }
 
 // privateUsage describes the flag that takes private files of a directory along.
-const privateUsage = "take files along that nobody else can read, or that are called as secrets are (.env, *.pem, id_rsa)"
+const privateUsage = "include files that only you can read, or that are named like secrets (.env, *.pem, id_rsa)"
 
 func adoptCommand(a *app.App) *cobra.Command {
 	r := adopter{a: a}
@@ -48,18 +48,18 @@ func adoptCommand(a *app.App) *cobra.Command {
 		Short: "Start managing skills that are already installed",
 		Example: "\n.claude/skills/pdf\n--all --yes\n--all --dry-run\n" +
 			".claude/skills/pdf --git https://git.example.com/skills.git@v2",
-		Long: `Find the skills that lie where the project's clients look for them and are of no locked
-facet, and declare, lock and install those that are chosen: at the prompt, by their
-directories, or with --all. Their files stay as they lie there; what a client would get
-otherwise is shown, and asked about, and so is what of them runs.
+		Long: `Find skills in the directories of the project's clients that no lock manages. Choose some
+at the prompt, by their directories, or with --all: Hallmark declares, locks and installs
+them, all or none. Their files stay as they are. If a client would get other files, or a
+skill can run something, you see that first and are asked.
 
 Their source is a copy in skills/NAME of the project, or below --into. With --git it is a
-repository that has the same; what it has otherwise is shown. All are adopted, or none.
+repository that has the same skills; you see where it differs.
 
-A skill that is locked, comes from a directory and was edited in place may be named again: the
-difference is shown, and taken into that directory and the lock. --undo takes skills out of the
-lock again: they stay where they lay, and the copies are deleted. What was replaced with your
-consent is not brought back.`,
+If you edited a locked skill in place and its source is a directory, name it again: you see
+the difference, and it is copied into that directory and locked. --undo takes skills out of
+the lock: their files stay, and the copies are deleted. Files that were replaced with your
+consent are not brought back.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
@@ -142,8 +142,8 @@ func (r *adopter) checkSub(c *cobra.Command, paths []string) error {
 }
 
 // choose finds the skills and returns those that are meant; none if there is nothing to adopt.
-func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen []facets.Lying, err error) {
-	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir, r.with); err != nil {
+func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen []facets.FoundSkill, err error) {
+	if r.found, err = facets.FindUnmanaged(c.Context(), h, r.f.dir, r.with); err != nil {
 		return nil, err
 	}
 	for _, at := range r.found.Linked {
@@ -162,7 +162,7 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		}
 		if s.Facet == "" {
 			r.free = append(r.free, s)
-			r.f.lying = append(r.f.lying, newLyingJSON(s))
+			r.f.unmanaged = append(r.f.unmanaged, newUnmanagedJSON(s))
 		}
 	}
 	for _, at := range paths {
@@ -170,7 +170,7 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(chosen, func(o facets.Lying) bool { return o.Dirs[0] == s.Dirs[0] }) {
+		if !slices.ContainsFunc(chosen, func(o facets.FoundSkill) bool { return o.Dirs[0] == s.Dirs[0] }) {
 			chosen = append(chosen, s)
 		}
 	}
@@ -190,9 +190,9 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 	return r.ask(c)
 }
 
-// undoAdoption undoes the adoption of skills, which are named or lie in directories.
+// undoAdoption undoes the adoption of skills, by their names or directories.
 func (r *adopter) undoAdoption(c *cobra.Command, h *host.Host, words []string) (out *facets.Installation, err error) {
-	if r.found, err = facets.FindLying(c.Context(), h, r.f.dir, false); err != nil {
+	if r.found, err = facets.FindUnmanaged(c.Context(), h, r.f.dir, false); err != nil {
 		return nil, err
 	}
 	var names []string
@@ -210,11 +210,11 @@ func (r *adopter) undoAdoption(c *cobra.Command, h *host.Host, words []string) (
 	return facets.UndoAdoption(c.Context(), h, r.f.dir, names, r.f.o)
 }
 
-// atPath is the skill that lies in a directory.
-func (r *adopter) atPath(name string) (facets.Lying, error) {
+// atPath is the skill in a directory.
+func (r *adopter) atPath(name string) (facets.FoundSkill, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
-		return facets.Lying{}, err
+		return facets.FoundSkill{}, err
 	}
 	for _, full := range []string{full, filepath.Join(r.found.Dir, name)} { // as it is, and as we name it
 		real := host.RealPath(full)
@@ -226,25 +226,25 @@ func (r *adopter) atPath(name string) (facets.Lying, error) {
 			}
 		}
 	}
-	named := func(s facets.Lying) bool { return s.Name == name }
+	named := func(s facets.FoundSkill) bool { return s.Name == name }
 	if i := slices.IndexFunc(r.found.Skills, named); i >= 0 && !slices.ContainsFunc(r.found.Skills[i+1:], named) {
 		return r.found.Skills[i], nil
 	}
-	return facets.Lying{}, evidence.Errorf(evidence.Validation, name,
-		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill that lies elsewhere",
-		fmt.Errorf("is no directory of a skill in %s",
+	return facets.FoundSkill{}, evidence.Errorf(evidence.Validation, name,
+		"'hallmark adopt' lists what there is; 'hallmark add --path DIR' adds a skill from another directory",
+		fmt.Errorf("is not the directory of a skill in %s",
 			nameOr(strings.Join(r.found.Where, ", "), "a directory of a client, as none was found")))
 }
 
 // ask lists what there is and asks which of it is meant. Without a terminal it says which commands adopt them, and
 // refuses.
-func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
-	if err := showLying(r.a.Stderr, r.free); err != nil {
+func (r *adopter) ask(c *cobra.Command) ([]facets.FoundSkill, error) {
+	if err := showUnmanaged(r.a.Stderr, r.free); err != nil {
 		return nil, err
 	}
 	refused := evidence.Errorf(evidence.Refused, evidence.Count(len(r.free), "skill"),
 		"say which: 'hallmark adopt PATH', or 'hallmark adopt --all'; --dry-run shows what would change",
-		errors.New("of no locked facet: nothing vouches for what clients read of them"))
+		errors.New("no locked facet has them: Hallmark does not check what clients read there"))
 	if r.f.asJSON || !term.IsTerminal(int(r.a.Stdin.Fd())) {
 		return nil, refused
 	}
@@ -252,7 +252,7 @@ func (r *adopter) ask(c *cobra.Command) ([]facets.Lying, error) {
 	if err != nil {
 		return nil, err
 	}
-	var chosen []facets.Lying
+	var chosen []facets.FoundSkill
 	for _, word := range strings.FieldsFunc(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
 		if word == "all" {
 			return r.free, r.othersError()
@@ -301,8 +301,8 @@ func (r *adopter) othersError() error {
 	return evidence.Errorf(evidence.ClassOf(first), "", hint, first)
 }
 
-// showLying lists skills, and why some cannot be adopted.
-func showLying(w io.Writer, all []facets.Lying) error {
+// showUnmanaged lists skills, and why some cannot be adopted.
+func showUnmanaged(w io.Writer, all []facets.FoundSkill) error {
 	var b bytes.Buffer
 	for i, s := range all {
 		fmt.Fprintf(&b, "%4d  %s  (%s)%s\n", i+1, surface.Escape(s.Name), surface.Escape(strings.Join(s.Dirs, ", ")),
@@ -324,7 +324,7 @@ func showLying(w io.Writer, all []facets.Lying) error {
 }
 
 // findInGit is the declaration of each skill in the repository.
-func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Lying) (out []project.Facet, err error) {
+func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.FoundSkill) (out []project.Facet, err error) {
 	if r.git.Sub != "" {
 		f := r.git
 		f.Name = chosen[0].Name
@@ -352,8 +352,8 @@ func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Lyin
 	return out, nil
 }
 
-// lyingJSON is a skill that was found in clients' directories and is of no locked facet. Error is why it cannot be adopted.
-type lyingJSON struct {
+// unmanagedJSON is a skill in clients' directories that belongs to no locked facet. Error is why it cannot be adopted.
+type unmanagedJSON struct {
 	Name        string   `json:"name"`
 	Directories []string `json:"directories"`
 	Called      string   `json:"called,omitempty"`
@@ -361,8 +361,8 @@ type lyingJSON struct {
 	Error       string   `json:"error,omitempty"`
 }
 
-func newLyingJSON(s facets.Lying) lyingJSON {
-	j := lyingJSON{Name: s.Name, Directories: s.Dirs, Called: s.Called, From: s.From}
+func newUnmanagedJSON(s facets.FoundSkill) unmanagedJSON {
+	j := unmanagedJSON{Name: s.Name, Directories: s.Dirs, Called: s.Called, From: s.From}
 	if s.Err != nil {
 		j.Error = s.Err.Error()
 	}

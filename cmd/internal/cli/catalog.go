@@ -135,10 +135,10 @@ func infoCommand(a *app.App) *cobra.Command {
 		Use:     "info NAME[@VERSION]",
 		Short:   "Show what a facet or server in a registry has and would run",
 		Example: "@acme/reviewer\nio.github.acme/notes@1.4.0 --registry https://registry.example.com",
-		Long: `Show one version of a facet or a server before it is installed: of a facet its skills,
-agents, commands, the servers that it declares, its files with their sizes, what of them a
-client may run and which tools its texts allow; of a server its packages and their hashes;
-of both who published it when, and what the registry found since.
+		Long: `Show one version of a facet or a server before you install it. A facet: its skills, agents,
+commands, servers, files with their sizes, what a client may run and which tools its texts
+allow. A server: its packages and their hashes. Both: who published it and when, and what
+the registry found since.
 
 The record is compared with the registry's log, and a facet's contents with the record: what
 differs is refused (3), and what is not proven is said to be so. Nothing is stored.`,
@@ -269,7 +269,7 @@ func describeServer(s facet.Server) string {
 	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
 
-// showContents prints the members of an archive, and what of them may be run.
+// showContents prints the members of an archive, and which of them may be run.
 func showContents(line func(what, text string), i *record.Info) {
 	if i.Kind == ledger.Server {
 		return

@@ -33,17 +33,16 @@ func checkCommand(a *app.App) *cobra.Command {
 executables and trees in the store are those that were locked, that its record is in
 the registry's log, and report drift that a guard saw. Nothing is started.
 
-What is well is one line for each server and facet. --verbose and --json show each
-comparison.
+A server or facet in order is one line. --verbose and --json show each comparison.
 
 The registry is asked whether it still serves the records that were locked, whether
 its log continues the one that this machine saw, and what the log says of the records
 since. With --offline nothing is fetched; the proofs in the lock are verified all the
 same, and a record that was locked without one is a warning.
 
-With --strict each skill, agent and command is refused that is where any client looks for
-them and that no locked facet put there, and each hook and other command line that a client
-runs by the settings in the project: your own too, as it cannot tell whose they are.
+With --strict Hallmark refuses each skill, agent and command in a directory that any client
+reads, unless a locked facet put it there. It also refuses each hook and other command line
+that a client's settings in the project run, your own too: it cannot tell whose they are.
 
 With --surface each server of which nothing is refused is started from the verified bytes,
 as several kinds of client, and what it shows is compared with the lock. Another surface of
@@ -100,7 +99,7 @@ machine has approved the lock, this needs --trust-lock.`,
 	c.Flags().BoolVar(&o.Strict, "strict", false,
 		"refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments; "+
 			"and what clients read or run here that no lock covers")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each comparison, of what is well too")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each comparison, also those that match")
 	g.flags(c, "print the evidence as one JSON document", "print what is wrong as SARIF 2.1.0")
 	return c
 }

@@ -22,10 +22,10 @@ import (
 // addReviewFlags adds the flags of commands that show what changes of facets.
 func (f *facetFlags) addReviewFlags(c *cobra.Command) {
 	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
-	c.Flags().BoolVar(&f.whole, "whole", false, "show all lines of what changes, however many and long they are")
+	c.Flags().BoolVar(&f.whole, "whole", false, "show every changed line, however many and long")
 }
 
-// askAboutChanges makes the flow show what changes of facets and what of them runs, and ask for consent.
+// askAboutChanges makes the flow show what changes of facets and what they can run, and ask for consent.
 func (f *facetFlags) askAboutChanges(ctx context.Context, a *app.App) {
 	f.o.Confirm = func(all []facets.Change) (host.Consent, error) {
 		a.Bars.Stop()

@@ -29,20 +29,20 @@ import (
 
 // facetFlags are the flags of all commands that install facets.
 type facetFlags struct {
-	dir    string
-	asJSON bool
-	yes    bool            // upgrade has a flag of its own
-	whole  bool            // all lines of what changes are shown
-	noted  map[string]bool // facets of which it was shown, with the question, what is not installed
-	lying  []lyingJSON     // what adopt found
-	o      facets.Options
+	dir       string
+	asJSON    bool
+	yes       bool            // upgrade has a flag of its own
+	whole     bool            // all lines of what changes are shown
+	noted     map[string]bool // facets of which it was shown, with the question, what is not installed
+	unmanaged []unmanagedJSON // skills that adopt found
+	o         facets.Options
 }
 
 func (f *facetFlags) register(a *app.App, c *cobra.Command) {
 	addProjectFlag(a, c, &f.dir)
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
-	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
+	c.Flags().BoolVar(&f.o.Offline, "offline", false, "fetch nothing; use what is locked and in the store")
 	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false,
 		"neither pin servers that facets declare nor write them into clients' files")
 	c.Flags().BoolVar(&f.o.Force, "force", false,
@@ -107,7 +107,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		a.Bars.Stop()
 		if f.asJSON {
 			result := installResult(out, err)
-			result.Lying = f.lying
+			result.Unmanaged = f.unmanaged
 			return a.WriteJSON(result, err)
 		}
 		if out != nil && err == nil {
@@ -160,9 +160,9 @@ func addCommand(a *app.App) *cobra.Command {
 			"https://git.example.com/acme/skills/tree/main/skills/pdf\n--git acme/skills --skill pdf",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
-registry is locked only if the registry confirms it, and its log proves it, now. What
-changes of a facet that is locked already is shown, and needs consent, also to follow a tag
-that was moved since it was locked.
+registry is locked only if the registry confirms it, and its log proves it, now. If the
+facet is locked already, you see what changes and are asked, also if only its tag was
+moved.
 
 The URL may be that of a page of a code host: a directory on a branch or tag, or a SKILL.md.
 The repository is asked which branch or tag it shows; hallmark.toml has the repository's URL,
@@ -172,7 +172,7 @@ OWNER/REPO for a repository at GitHub.
 A directory may also be a skill (SKILL.md) or a client's plugin: it is made a facet by the
 rules of spec/facet.md, called NAME, or as it calls itself. Where there are several, or a
 marketplace.json lists plugins, --skill chooses by name or by path; without it they are
-listed. What of them runs is shown, and asked about.
+listed. If something in them can run, you see it and are asked.
 
 --existing takes skills that are installed already: it is 'hallmark adopt', with its flags.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
@@ -256,7 +256,7 @@ func removeCommand(a *app.App) *cobra.Command {
 	c.Long = `Take facets out of hallmark.toml and hallmark.lock, and delete the files that Hallmark wrote
 for clients. What was there before it stays where it lies, and so does what was edited since,
 without --force, and the directory that is a facet's source.`
-	c.Flags().BoolVar(&f.o.Keep, "keep", false, "delete no files: they stay where they lie, and nothing vouches for them")
+	c.Flags().BoolVar(&f.o.Keep, "keep", false, "delete no files; Hallmark does not check those that stay")
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
@@ -277,14 +277,14 @@ func showSourceNotes(w io.Writer, all []facets.Change) {
 	}
 }
 
-// showLeft names the directories of files that stay, of which nothing vouches any more.
+// showLeft names the directories of files that stay, which Hallmark no longer checks.
 func showLeft(w io.Writer, left []string) {
 	files := map[string]int{}
 	for _, at := range left {
 		files[path.Dir(at)]++
 	}
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and nothing vouches for it; delete what you do not need\n",
+		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and Hallmark does not check it; delete what you do not need\n",
 			evidence.Count(files[dir], "file"), surface.Escape(dir))
 	}
 }
@@ -348,7 +348,7 @@ type (
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
-		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files that change where it lies
+		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files in its directory that change
 		Runs    []wrap.Run         `json:"runs,omitempty"`
 		Parts   []string           `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
 		Notes   []wrap.Note        `json:"notes,omitempty"`
@@ -367,20 +367,20 @@ type (
 // of them any more.
 type installJSON struct {
 	app.Outcome
-	Written bool               `json:"written"`
-	Facets  []facetJSON        `json:"facets"`
-	Targets []string           `json:"targets"`
-	Files   []string           `json:"files"`
-	Deleted []string           `json:"deleted"`
-	Kept    []string           `json:"kept"`
-	Left    []string           `json:"left"`
-	Extra   []string           `json:"extra"`
-	Servers []serverChangeJSON `json:"servers"`
-	Pinned  []string           `json:"pinned"`
-	Clients []string           `json:"clients"`
-	Stopped []string           `json:"stopped"`
-	Notes   []noteJSON         `json:"notes"`
-	Lying   []lyingJSON        `json:"lying,omitempty"`
+	Written   bool               `json:"written"`
+	Facets    []facetJSON        `json:"facets"`
+	Targets   []string           `json:"targets"`
+	Files     []string           `json:"files"`
+	Deleted   []string           `json:"deleted"`
+	Kept      []string           `json:"kept"`
+	Left      []string           `json:"left"`
+	Extra     []string           `json:"extra"`
+	Servers   []serverChangeJSON `json:"servers"`
+	Pinned    []string           `json:"pinned"`
+	Clients   []string           `json:"clients"`
+	Stopped   []string           `json:"stopped"`
+	Notes     []noteJSON         `json:"notes"`
+	Unmanaged []unmanagedJSON    `json:"unmanaged,omitempty"`
 }
 
 func installResult(out *facets.Installation, err error) installJSON {

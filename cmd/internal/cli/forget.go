@@ -63,7 +63,7 @@ variables to it. That is for every project.`,
 		},
 	}
 	addProjectFlag(a, c, &dir)
-	c.Flags().BoolVar(&all, "all", false, "give up all that is remembered of the project, as of one that was moved away or deleted")
-	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
+	c.Flags().BoolVar(&all, "all", false, "forget the whole project, as when it was moved or deleted")
+	c.Flags().StringArrayVar(&hosts, "host", nil, "take back your consent to ask `HOST[:PORT]`; may be repeated")
 	return c
 }

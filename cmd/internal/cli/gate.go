@@ -25,7 +25,7 @@ type gate struct {
 func (g *gate) flags(c *cobra.Command, asJSON, asSARIF string) {
 	c.Flags().BoolVar(&g.json, "json", false, asJSON)
 	c.Flags().BoolVar(&g.sarif, "sarif", false, asSARIF)
-	c.Flags().StringVar(&g.file, "summary", "", "append what a reviewer is to know to `file`, as Markdown")
+	c.Flags().StringVar(&g.file, "summary", "", "append a summary for reviewers to `file`, as Markdown")
 }
 
 // run wraps do, which calls [gate.summarize] once it has something to report. An error before that is

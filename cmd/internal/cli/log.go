@@ -89,7 +89,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 	var o trail.Options
 	c := &cobra.Command{
 		Use:     "verify FILE",
-		Short:   "Verify a proof that lies in a file, without the network",
+		Short:   "Verify a proof in a file, without the network",
 		Example: "notes.proof",
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -261,12 +261,12 @@ func witnessCommand(a *app.App) *cobra.Command {
 		Short: "Cosign the checkpoints of logs that only ever grow",
 		Long: `Serve POST /add-checkpoint (C2SP tlog-witness): cosign a checkpoint of a known log if it
 continues the one that was cosigned last. The key is made at the first start; its
-verifier key, which is printed, is what clients put under witnesses in hallmark.toml,
-and what the registry is told with --witness.
+verifier key is printed: put it under witnesses in hallmark.toml, and give it to the
+registry with --witness.
 
-What was cosigned last is kept in --state. A log of which nothing is kept there is
-refused, as a witness that lost its state would cosign another history: --begin says
-that this witness never cosigned it. A new key needs no --begin.`,
+What was cosigned last is kept in --state. A log that --state does not know is refused,
+because a witness that lost its state could cosign another history. --begin says that this
+witness never cosigned the log. A new key needs no --begin.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			for flag, value := range map[string]string{"key-file": o.KeyFile, "state": o.State} {

@@ -183,8 +183,8 @@ func pluginRevalidateCommand(a *app.App) *cobra.Command {
 		Long: `Check each plugin below plugins/ as 'hallmark plugin verify' does, for the flags of this
 host, and against all that its install.lock.json owes. The flags that it was locked under
 only add demands and take rights. On the machine that installed a plugin the lock itself
-is compared with what was written then, and a plugin that is gone is missed. What else
-lies among the plugins, or in the directory of one, is refused.`,
+is compared with what was written then, and a plugin that is gone is refused. So is
+anything else among the plugins, or in the directory of one.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			o, err := f.options(c)
@@ -237,8 +237,8 @@ func pluginForgetCommand(a *app.App) *cobra.Command {
 		Use:     "forget NAME@VERSION",
 		Short:   "Forget a plugin that was installed here and removed",
 		Example: "net-utils@1.1.0",
-		Long: `Forget that this machine installed a plugin, by the name of its directory, which was
-removed on purpose: 'hallmark plugin revalidate' misses it until then.`,
+		Long: `Forget that this machine installed a plugin, after you removed its directory on purpose.
+Until then 'hallmark plugin revalidate' refuses, because the plugin is gone.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			h, err := a.Host(".")

@@ -117,7 +117,7 @@ is written anew, for the manifest with its signatures.`,
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					SignedBy  string         `json:"signed_by"`
+					SignedBy  string                    `json:"signed_by"`
 					Algorithm plugin.SignatureAlgorithm `json:"algorithm"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
 			}

@@ -32,32 +32,32 @@ func scanCommand(a *app.App) *cobra.Command {
 		Use:     "scan [PATH...]",
 		Short:   "Show what your MCP clients start, and how to pin it",
 		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json\n--project . --sarif",
-		Long: `Read the files of every MCP client that is known, yours and the project's, or the files
-and projects' directories that are named, and say of each server in one word how far it
-is covered, the worst first:
+		Long: `Read the files of every MCP client that Hallmark knows, yours and the project's, or the
+files and projects that you name. Each server is one line, which begins with how far it is
+covered, the worst first:
 
   withheld      changed since you approved it
   not approved  locked, not approved on this machine
-  open          what runs can change, or cannot be told
+  open          what runs can change, or is not known
   pinned        one version; its bytes are not verified
   verified      its client compares a hash of it
   guarded       verified by Hallmark at every start
   off           its client does not start it
 
 With -v each has its file, every finding, and the exact spelling to write. Nothing is
-started or fetched, and no file of a client is changed. Of your own files it remembers
-what it saw: what is new since then is said. Exit code 4 if a rule refuses.
+started or fetched, and no file of a client is changed. What is new in your own files since
+the last scan is named. Exit code 4 if a rule refuses.
 
 An entry is guarded only if it starts this machine's own program, as it is, for a server
 that is locked as its project declares it and approved on this machine.
 
-With --project only the files of one checkout are read, in all its directories. In a
-project of Hallmark's an entry that starts a server without it is refused, be that a
-script of the checkout, a URL or disabled; so it is wherever such a file is scanned. A
-client's directory is part of the project that holds it: a hallmark.toml there counts
-for nothing. Skills, agents and commands that clients read there and that no lock
-covers are warnings, with what of them runs. --strict refuses them, and what a
-hallmark.toml opts out of, that of a project below this one too.`,
+With --project only the files of one checkout are read, in all its directories. If the
+project has a hallmark.toml, an entry that starts a server without Hallmark is refused,
+also one that is disabled, has a URL or starts a script of the checkout. That holds for
+every scan of such a file. A hallmark.toml in a client's directory counts for nothing: the
+directory is part of the project that holds it. Skills, agents and commands that no lock
+covers are warnings, which show what they can run. --strict refuses them, and each opt-out
+of a hallmark.toml, also in a project below this one.`,
 		RunE: g.run(a, func(c *cobra.Command, paths []string) error {
 			if err := setScanned(c, &o, paths); err != nil {
 				return err

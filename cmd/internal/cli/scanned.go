@@ -18,7 +18,7 @@ import (
 // inShort says in a few words what breaks a rule.
 var inShort = map[string]string{
 	launcher.RuleUnpinned: "no version", launcher.RuleRange: "a version that moves", launcher.RuleImage: "a tag that moves",
-	launcher.RuleInner: "starts another program", launcher.RuleShell: "a shell line", launcher.RuleUnknown: "what runs cannot be told",
+	launcher.RuleInner: "starts another program", launcher.RuleShell: "a shell line", launcher.RuleUnknown: "Hallmark cannot tell what runs",
 	launcher.RuleVerify: "hashes the launcher, not the server", launcher.RuleChecksum: "checksum is deprecated",
 	launcher.RuleWeak: "sha1", launcher.RulePlainHTTP: "not encrypted", launcher.RuleSecret: "a secret in the arguments",
 	launcher.RuleSecretText: "a secret in the file", launcher.RuleWritable: "others can replace the program",

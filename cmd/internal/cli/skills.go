@@ -243,7 +243,7 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	for _, at := range item.Skills {
 		i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == at && len(x.Skills) == 0 })
 		if i < 0 {
-			continue // which lies in another skill
+			continue // which is in another skill
 		}
 		found = append(found, itemFacet(in, items[i]))
 	}

@@ -103,7 +103,7 @@ directory, one line each. What needs you comes first:
 		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	c.Flags().BoolVar(&asJSON, "json", false, "print the servers as one JSON document")
-	c.Flags().BoolVar(&hook, "hook", false, "print what needs you, if anything does, as hooks of clients take it")
+	c.Flags().BoolVar(&hook, "hook", false, "print what needs you, if anything, for a hook of a client")
 	published.Flags().VisitAll(func(f *pflag.Flag) {
 		if c.Flags().Lookup(f.Name) == nil {
 			f.Hidden = true

@@ -46,8 +46,8 @@ func storeVerifyCommand(a *app.App) *cobra.Command {
 		Use:   "verify",
 		Short: "Hash all that is in the store again",
 		Long: `Hash every file of every slot again and compare it with the slot's address and sidecar.
-Whatever else lies in the store is refused; what was moved to quarantine is named.
-Nothing is moved or mended: whatever uses a bad slot does that.`,
+Anything else in the store is refused; what was moved to quarantine is named. Nothing is
+moved or repaired: the next command that uses a bad slot does that.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.Host(".")
@@ -86,13 +86,12 @@ func storePruneCommand(a *app.App) *cobra.Command {
 		Use:     "prune",
 		Short:   "Remove what no lock of this machine's projects names",
 		Example: "\n--older-than 1h",
-		Long: `Remove from the store what no project that this machine has installed or approved
-something for has in its lock, and beside it what is remembered of plugins' scripts.
-What is younger than --older-than stays.
+		Long: `Remove what the locks of this machine's projects do not name: those for which it has
+installed or approved something. Remembered scans of plugins' scripts go too. What is
+younger than --older-than stays.
 
-What was found bad and moved to quarantine is kept for inspection for
---quarantine-older-than; of what is left the oldest goes until it is no more than
---quarantine-bytes.`,
+Damaged contents are in quarantine, for inspection. They are removed after
+--quarantine-older-than, or the oldest first if there is more than --quarantine-bytes.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			if o.Age < 0 || o.QuarantineAge < 0 || o.QuarantineSize < 0 {
@@ -125,7 +124,7 @@ What was found bad and moved to quarantine is kept for inspection for
 	}
 	c.Flags().DurationVar(&o.Age, "older-than", 24*time.Hour, "keep what is younger than this `span`, such as 1h")
 	c.Flags().DurationVar(&o.QuarantineAge, "quarantine-older-than", 30*24*time.Hour,
-		"remove what lies in quarantine for longer than this `span`")
+		"remove what was in quarantine for longer than this `span`")
 	c.Flags().Int64Var(&o.QuarantineSize, "quarantine-bytes", 1<<30,
 		"keep no more than so many `bytes` in quarantine, the newest")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as one JSON document")

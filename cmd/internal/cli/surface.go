@@ -165,7 +165,7 @@ func surfaceHashCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "hash FILE...",
-		Short: "Print the digests of surfaces that lie in files",
+		Short: "Print the digests of surfaces in files",
 		Args:  app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, files []string) error {
 			type hashed struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
-	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -69,7 +69,7 @@ func trustAddCommand(a *app.App) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&id, "id", "", "`id` that signatures name the key by (default: from the key)")
-	c.Flags().StringVar(&owner, "owner", "", "`name` of whose it is, for people")
+	c.Flags().StringVar(&owner, "owner", "", "`name` of the owner of the key, for people")
 	c.Flags().StringVar(&from, "not-before", "", "`time` (RFC 3339) from which it is valid")
 	c.Flags().StringVar(&until, "not-after", "", "`time` (RFC 3339) until which it is valid")
 	return c
@@ -91,11 +91,11 @@ func trustListCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			type row struct {
-				ID        string         `json:"id"`
+				ID        string                    `json:"id"`
 				Algorithm plugin.SignatureAlgorithm `json:"algorithm"`
-				Owner     string         `json:"owner,omitempty"`
-				State     string         `json:"state"`
-				PublicKey string         `json:"public_key"`
+				Owner     string                    `json:"owner,omitempty"`
+				State     string                    `json:"state"`
+				PublicKey string                    `json:"public_key"`
 			}
 			rows := []row{}
 			for _, k := range keys.All() {
@@ -137,6 +137,6 @@ func trustRevokeCommand(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "`text` that says why, for people")
+	c.Flags().StringVar(&reason, "reason", "", "`text` for people that says why")
 	return c
 }

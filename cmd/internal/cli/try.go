@@ -24,11 +24,12 @@ func tryCommand(a *app.App) *cobra.Command {
 		Use:     "try DIR | TARBALL | WHEEL [-- ARGUMENT...]",
 		Short:   "Rehearse a release: pack, check, install and start it",
 		Example: ".\ndist/notes-1.4.0-py3-none-any.whl\nacme-notes-1.4.0.tgz --variable API_KEY -- --read-only",
-		Long: `Do with a package what its users will do, before it is published: pack a directory with a
-package.json or pyproject.toml as npm and Python's build do, hash the file, check the
-server.json there (for a file: in this directory), or begin one, install the file with all that it
-depends on as 'hallmark pin' would, start it and print what it shows a model. Nothing is published. A directory's own
-build scripts run, and so does the server; the install scripts of packages do not.`,
+		Long: `Do with a package what its users will do, before you publish it. Hallmark packs a directory
+with a package.json or pyproject.toml as npm and Python's build do, and hashes the file. It
+checks the server.json there (for a file: in this directory) or begins one. It installs the
+file with all that it depends on as 'hallmark pin' would, starts it and prints what it shows
+a model. Nothing is published. A directory's own build scripts run, and so does the server;
+the install scripts of packages do not.`,
 		Args: func(c *cobra.Command, words []string) error {
 			if dash := c.ArgsLenAtDash(); dash > 0 {
 				words = words[:dash]

@@ -35,9 +35,9 @@ func unpinCommand(a *app.App) *cobra.Command {
 		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
 the servers from hallmark.lock with the files beside it and this machine's approval. If a
 client wrote its file anew since, the command and the arguments are restored, and no more.
-hallmark.toml is left alone. What a file inside the project gets back is shown and asked for,
-as FILE.hallmark, which says it, came with the project. An entry that was edited since is not touched: everything
-is undone, or nothing.`,
+hallmark.toml is left alone. FILE.hallmark has the old entries. In a project it may be somebody
+else's, so you see what a file there would get back, and are asked. If an entry was edited
+since, nothing is undone.`,
 		Args:              app.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {

@@ -12,9 +12,9 @@ import (
 // IgnoredSettings collects the settings of a checkout's files that are not taken, to report them once.
 // Nil has none.
 type IgnoredSettings struct {
-	mu    sync.Mutex
-	lines []string
-	told  bool
+	mu       sync.Mutex
+	lines    []string
+	reported bool
 }
 
 // note adds that a setting is not taken, and why. Of the file's text it shows the key only, and
@@ -52,9 +52,9 @@ func (i *IgnoredSettings) Lines() []string {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.told {
+	if i.reported {
 		return nil
 	}
-	i.told = true
+	i.reported = true
 	return i.lines
 }

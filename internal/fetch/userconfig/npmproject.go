@@ -34,7 +34,7 @@ func readNPMProject(text string, dropped *IgnoredSettings) npmProject {
 		default:
 			host, ok := templateHost(s.key, s.value)
 			if !ok {
-				dropped.note(file, s.key, "a variable there may stand in a credential, and in the path of a registry")
+				dropped.note(file, s.key, "a variable is only taken in a credential, or in the path of a registry")
 				continue
 			}
 			delete(p.settings, s.key)

@@ -172,7 +172,7 @@ func (m *Image) CheckUnchanged() error {
 	case !info.Mode().IsRegular() || info.Size() != m.observed.Size: // no pipe is opened
 		return changed
 	}
-	file, err := durable.Open(m.Path())
+	file, err := durable.OpenRegular(m.Path())
 	if err != nil {
 		return withoutPath(err)
 	}

@@ -15,7 +15,7 @@ import (
 // hashes it again and runs it by its name, which leaves a moment in which another file can take its
 // place.
 func (m *Image) open(path string, algs []digest.Algorithm) error {
-	file, err := durable.Open(path)
+	file, err := durable.OpenRegular(path)
 	if err != nil {
 		return withoutPath(err)
 	}

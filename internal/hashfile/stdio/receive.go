@@ -94,7 +94,7 @@ func (s *session) request(m *request) *fault {
 	call := m.method == "tools/call"
 	switch {
 	case s.calls[m.key] != nil:
-		return invalid("the id is that of a request that is not answered yet")
+		return invalid("a request with this id has not been answered yet")
 	case m.params == nil && (m.method == "initialize" || call && (s.version != "" || m.stateless)):
 		return &fault{Code: codeInvalidRequest, Text: `invalid request: missing required "params"`}
 	}

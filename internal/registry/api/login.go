@@ -121,7 +121,7 @@ func (s *Server) answerLogin(ctx context.Context, m registry.LoginMethod, proof 
 	default:
 		// The other service's error may hold details that the caller must not see.
 		Logger(ctx).Error("login", "method", m, "error", err)
-		p := registry.NewProblem(http.StatusBadGateway, "%s login: the service that vouches cannot be asked now", m)
+		p := registry.NewProblem(http.StatusBadGateway, "%s login: the service that confirms who you are cannot be reached now", m)
 		p.RetryAfter = retryAfter
 		return nil, p
 	}

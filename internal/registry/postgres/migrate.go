@@ -55,7 +55,7 @@ func postgresVersion(ctx context.Context, tx pgx.Tx) (version int, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("look for the schema: %w", err)
 	case !ours && any:
-		return 0, errors.New("the database is that of another program")
+		return 0, errors.New("the database belongs to another program")
 	case !ours:
 		_, err := tx.Exec(ctx,
 			"CREATE TABLE hallmark_schema (version integer NOT NULL); INSERT INTO hallmark_schema VALUES (0)")

@@ -19,11 +19,11 @@ import (
 // MaxExtra bounds how many extra files are named.
 const MaxExtra = 1000
 
-// Strays returns evidence of files in the directories of surfaces and closures that belong to no
+// LeftoverFiles returns evidence of files in the directories of surfaces and closures that belong to no
 // entry of the lock. Nothing compares them, and if an entry of that name comes later, they would
 // seem to have been reviewed with it. It skips the files of missing entries: such an entry is
 // refused itself, and restored with its files.
-func Strays(w *Workspace, missed map[string]bool) (report evidence.Report, err error) {
+func LeftoverFiles(w *Workspace, missed map[string]bool) (report evidence.Report, err error) {
 	surfaces, closures := map[string]bool{}, map[string]bool{}
 	for name := range missed {
 		surfaces[project.SurfaceFile(name)], closures[project.ClosureSubject(name)] = true, true
@@ -36,7 +36,7 @@ func Strays(w *Workspace, missed map[string]bool) (report evidence.Report, err e
 		}
 	}
 	for dir, ours := range map[string]map[string]bool{project.SurfacesDir: surfaces, project.ClosuresDir: closures} {
-		found, err := straysIn(w, dir, ours)
+		found, err := leftoversIn(w, dir, ours)
 		if err != nil {
 			return nil, err
 		}
@@ -59,9 +59,9 @@ func MissedEntries(names []string, reports []evidence.Report) map[string]bool {
 	return out
 }
 
-// straysIn names at most [MaxExtra] entries of dir that are not in ours, by path. It compares names
+// leftoversIn names at most [MaxExtra] entries of dir that are not in ours, by path. It compares names
 // as the directory spells them, because a name in another case may be another file.
-func straysIn(w *Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
+func leftoversIn(w *Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
 	if err := w.RefuseLink(w.Path(dir)); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func straysIn(w *Workspace, dir string, ours map[string]bool) (report evidence.R
 		entries, err := f.ReadDir(256)
 		for _, e := range entries {
 			if at := dir + "/" + e.Name(); !ours[at] {
-				report = append(report, strayEvidence(at, e))
+				report = append(report, leftoverEvidence(at, e))
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -90,7 +90,7 @@ func straysIn(w *Workspace, dir string, ours map[string]bool) (report evidence.R
 	return report, nil
 }
 
-func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
+func leftoverEvidence(at string, d fs.DirEntry) evidence.Evidence {
 	what := "a file that is of none"
 	switch {
 	case d.IsDir():

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// locked are books whose lock has the given members, beside a configuration.
-func locked(t *testing.T, toml, members string) Books {
+// locked are demands whose lock has the given members, beside a configuration.
+func locked(t *testing.T, toml, members string) Demands {
 	t.Helper()
 	members = strings.ReplaceAll(members, "SOME", some.String())
 	plain, err := surface.Canonical([]byte(`{"lockfile_version": 2, `+members+`}`),
@@ -27,8 +27,8 @@ func locked(t *testing.T, toml, members string) Books {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := books(t, toml)
-	return Open(b.Config, lock, b.Memory, nil)
+	b := demands(t, toml)
+	return New(b.Config, lock, b.Memory, nil)
 }
 
 const (
@@ -163,7 +163,7 @@ func TestServerOfFacetOwed(t *testing.T) {
 // under it: another key that somebody names is no answer, wherever the lock says that it is from.
 func TestLogOwed(t *testing.T) {
 	const registry = "registry.example.com"
-	b := books(t, "[registry]\nurl = \"https://registry.example.com\"\n")
+	b := demands(t, "[registry]\nurl = \"https://registry.example.com\"\n")
 	of := func(registry, key string, size int64) []string {
 		return owing(b.log("a", registry, project.AcceptedLog{LogKey: key, LogSize: size}))
 	}

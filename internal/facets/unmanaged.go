@@ -21,17 +21,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
-// maxLying is how many skills are looked for in clients' directories.
-const maxLying = 2000
+// maxFound is the most skills that are looked for in clients' directories.
+const maxFound = 2000
 
-// Lying is a skill in directories in which clients look for skills. Its facet is called as they are.
-type Lying struct {
+// FoundSkill is a skill in directories in which clients look for skills. It is unmanaged if Facet is empty. Its name is
+// that of its directories.
+type FoundSkill struct {
 	Name        string
-	Dirs        []string // in which the same bytes lie, with slashes, relative to [Found.Dir]
+	Dirs        []string // that have it with the same bytes, with slashes, relative to [Found.Dir]
 	Called      string   // what its SKILL.md calls it, if that is another name of a facet
 	Description string   // as its publisher wrote it
-	Facet       string   // the locked facet that it is of; "" for none
-	Edited      bool     // it is of a locked facet, and not as it was installed
+	Facet       string   // the locked facet that it belongs to; "" if it is unmanaged
+	Edited      bool     // it belongs to a locked facet, and was changed since it was installed
 	InPlace     bool     // what was edited of it can be taken into its source, which is a directory of it alone
 	From        string   // the repository that another program got it from, as --git takes it; "" if it is not known
 	Err         error    // why it cannot be adopted; nil if it can
@@ -42,21 +43,21 @@ type Lying struct {
 	private []string // files in all clients' directories of that name that are left out
 	folder  string   // the first of the directories
 	members map[string]digest.Digest
-	lying   map[string]digest.Digest // files of that name in all clients' directories; zero for a link
+	present map[string]digest.Digest // files of that name in all clients' directories; zero for a link
 }
 
-// Found is what lies in the directories in which the clients of a project look for skills.
+// Found is what is in the directories in which the clients of a project look for skills.
 type Found struct {
-	Dir     string   // of the clients' files
-	Where   []string // directories of skills of all targets, relative to Dir
-	Skills  []Lying  // by name
-	Outside []string // variables that move a client's directory out of the home directory, where nothing is looked for
-	Linked  []string // directories that are links, or lie behind one: nothing is read or written through these
+	Dir     string       // of the clients' files
+	Where   []string     // directories of skills of all targets, relative to Dir
+	Skills  []FoundSkill // by name
+	Outside []string     // variables that move a client's directory out of the home directory, where nothing is looked for
+	Linked  []string     // directories that are links, or are reached through one: nothing is read or written there
 }
 
-// FindLying finds the skills in the directories of the project's targets, with their private files if these are asked for.
-// Nothing is written.
-func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Found, error) {
+// FindUnmanaged finds the skills in the directories of the project's targets, those that the lock manages too, which have a
+// [FoundSkill.Facet]. With private it reads their private files as well. Nothing is written.
+func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) (*Found, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
 	if err != nil {
 		return nil, err
@@ -101,31 +102,31 @@ func FindLying(ctx context.Context, h *host.Host, dir string, private bool) (*Fo
 				continue
 			}
 			seen[at] = true
-			if len(out.Skills) == maxLying {
+			if len(out.Skills) == maxFound {
 				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
-					fmt.Errorf("has more than %d skills", maxLying))
+					fmt.Errorf("has more than %d skills", maxFound))
 			}
-			s := readLying(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
+			s := readSkill(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
 			s.From = from[s.Name]
 			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
 			if s.Err == nil && owners[s.Name] != "" {
-				s.Edited = !isInstalled(receipt, locked, at, s.lying)
+				s.Edited = !isInstalled(receipt, locked, at, s.present)
 				s.lessHere = locked.HasLess(at)
 				s.InPlace = isOwnSource(w, s) && !s.lessHere
 			}
 			out.add(s)
 		}
 	}
-	out.shareLying()
-	slices.SortStableFunc(out.Skills, func(a, b Lying) int { return strings.Compare(a.Name, b.Name) })
+	out.shareFiles()
+	slices.SortStableFunc(out.Skills, func(a, b FoundSkill) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
 // isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what the lock
 // has there, as in a clone.
-func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, lying map[string]digest.Digest) bool {
+func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, present map[string]digest.Digest) bool {
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
 		if strings.HasPrefix(file, at+"/") {
@@ -133,13 +134,13 @@ func isInstalled(known *installed.Files, locked *installed.LockedFacets, at stri
 		}
 	}
 	if len(was) == 0 {
-		return locked.Has(at, lying)
+		return locked.Has(at, present)
 	}
-	return maps.EqualFunc(was, lying, evidence.Same)
+	return maps.EqualFunc(was, present, evidence.Same)
 }
 
 // isOwnSource reports whether the source of a locked skill is the directory of that skill alone.
-func isOwnSource(w *workspace.Workspace, s Lying) bool {
+func isOwnSource(w *workspace.Workspace, s FoundSkill) bool {
 	f, declared := w.Config.Facets[s.Facet]
 	entry, locked := w.Lock.Facet(s.Facet)
 	return declared && locked && f.Path != "" && f.Name == s.Name && entry.Source.Wrapped != 0
@@ -163,9 +164,9 @@ func skillOwners(w *workspace.Workspace) map[string]string {
 	return owners
 }
 
-// readLying reads the skill in a directory of a client.
-func readLying(w *workspace.Workspace, at string, private bool) Lying {
-	s := Lying{Name: path.Base(at), Dirs: []string{at}, folder: w.Place(at), lying: map[string]digest.Digest{}}
+// readSkill reads the skill in a directory of a client.
+func readSkill(w *workspace.Workspace, at string, private bool) FoundSkill {
+	s := FoundSkill{Name: path.Base(at), Dirs: []string{at}, folder: w.Place(at), present: map[string]digest.Digest{}}
 	if !facet.CheckName(s.Name) {
 		s.Err = evidence.Errorf(evidence.Validation, at, "rename the directory: 2 to 64 of a to z, 0 to 9 and hyphens",
 			errors.New("no facet can be called as its directory is"))
@@ -181,10 +182,10 @@ func readLying(w *workspace.Workspace, at string, private bool) Lying {
 		s.Called = f.Name
 	}
 	for rest, sum := range f.Members {
-		s.lying[path.Join(at, rest)] = sum
+		s.present[path.Join(at, rest)] = sum
 	}
 	for _, rest := range f.Links {
-		s.lying[path.Join(at, rest)] = digest.Digest{}
+		s.present[path.Join(at, rest)] = digest.Digest{}
 	}
 	for _, rest := range f.Private {
 		s.private = append(s.private, path.Join(at, rest))
@@ -193,13 +194,13 @@ func readLying(w *workspace.Workspace, at string, private bool) Lying {
 }
 
 // add adds a skill, or its directory to that which has the same bytes.
-func (f *Found) add(s Lying) {
+func (f *Found) add(s FoundSkill) {
 	for i := range f.Skills {
 		o := &f.Skills[i]
 		if o.Name == s.Name && o.Err == nil && s.Err == nil && o.Facet == s.Facet &&
 			maps.EqualFunc(o.members, s.members, evidence.Same) {
 			o.Dirs = append(o.Dirs, s.Dirs...)
-			maps.Copy(o.lying, s.lying)
+			maps.Copy(o.present, s.present)
 			o.private = append(o.private, s.private...)
 			return
 		}
@@ -207,20 +208,20 @@ func (f *Found) add(s Lying) {
 	f.Skills = append(f.Skills, s)
 }
 
-// shareLying tells each skill what lies in all directories of its name: whoever chooses one of several with other bytes
-// gives its place to it.
-func (f *Found) shareLying() {
+// shareFiles gives each skill the files of all directories of its name: if several have other bytes, the one that is chosen
+// replaces the others.
+func (f *Found) shareFiles() {
 	all, private, dirs := map[string]map[string]digest.Digest{}, map[string][]string{}, map[string][]string{}
 	for _, s := range f.Skills {
 		if all[s.Name] == nil {
 			all[s.Name] = map[string]digest.Digest{}
 		}
-		maps.Copy(all[s.Name], s.lying)
+		maps.Copy(all[s.Name], s.present)
 		private[s.Name] = append(private[s.Name], s.private...)
 		dirs[s.Name] = append(dirs[s.Name], s.Dirs...)
 	}
 	for i := range f.Skills {
 		s := &f.Skills[i]
-		s.lying, s.private, s.all = all[s.Name], private[s.Name], dirs[s.Name]
+		s.present, s.private, s.all = all[s.Name], private[s.Name], dirs[s.Name]
 	}
 }
