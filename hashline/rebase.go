@@ -14,7 +14,8 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	})
 }
 
-// RebaseOnto is [Rebase] onto edits that made current of base, of which it is known what they did: their hunks, in order.
+// RebaseOnto is [Rebase] onto edits that made current of base, of which it is known what they did: their hunks, in
+// order.
 func RebaseOnto(base, current []byte, edits [][]Hunk, operations []Operation, o Options) (*Result, error) {
 	return rebase(base, current, operations, o, func(*File, *File) (all []shift) {
 		for _, hunks := range edits {
@@ -110,8 +111,8 @@ func reaches(diffs []lcs.Diff, a, b *File) []lcs.Diff {
 		} else if d.ReplStart != d.ReplEnd {
 			continue
 		}
-		// Removed lines slide in a; added ones slide in b, where the lines before and behind are those of a. They end at
-		// other differences.
+		// Removed lines slide in a; added ones slide in b, where the lines before and behind are those of a. They end
+		// at other differences.
 		up, down, least, most := d.End, d.Start, 0, a.Lines()
 		if d.Start == d.End {
 			up, down = d.ReplEnd, d.ReplStart

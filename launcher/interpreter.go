@@ -148,8 +148,8 @@ func (t Target) launcherBehind(interpreter string) string {
 var ofNode = []string{"npx", "npm", "pnpm", "pnpx", "yarn"}
 
 // launcherIn returns the launcher whose own program a file of JavaScript is, "" if it is none: a file called npx or
-// npx-cli.js, what yarn keeps in a project (yarn-4.9.1.cjs), or the file of a package called so, .../pnpm/bin/pnpm.cjs and
-// .../yarn/lib/cli.js.
+// npx-cli.js, what yarn keeps in a project (yarn-4.9.1.cjs), or the file of a package called so, .../pnpm/bin/pnpm.cjs
+// and .../yarn/lib/cli.js.
 func launcherIn(file string) string {
 	base := path.Base(strings.ToLower(strings.ReplaceAll(file, `\`, "/")))
 	name := strings.TrimSuffix(base, path.Ext(base))

@@ -199,8 +199,8 @@ func Parse(command string, args []string) Target {
 	return t
 }
 
-// wholeLine reports whether a command is a whole line, and of which program: that of this package, with words behind it,
-// or what a shell would do more with. A path may have blanks.
+// wholeLine reports whether a command is a whole line, and of which program: that of this package, with words behind
+// it, or what a shell would do more with. A path may have blanks.
 func wholeLine(command string) (program string, ok bool) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
@@ -277,8 +277,8 @@ func parse(command string, words []word, depth int) Target {
 	return Target{Args: texts(words), Direct: true}
 }
 
-// readOn reads the rest of a line whose program, called name, starts a launcher in its turn: as the script or the module of
-// an interpreter, or as the command of uv run.
+// readOn reads the rest of a line whose program, called name, starts a launcher in its turn: as the script or the
+// module of an interpreter, or as the command of uv run.
 func (t Target) readOn(name string, words []word, depth int) Target {
 	if t.Launcher == "uv run" && t.Bin != "" {
 		rest := make([]word, len(t.Args))
@@ -300,8 +300,8 @@ func (t Target) readOn(name string, words []word, depth int) Target {
 	return t
 }
 
-// runsLocally reports whether nix is told to use what lies here alone: no word of its line names a package or a flake of
-// another place.
+// runsLocally reports whether nix is told to use what lies here alone: no word of its line names a package or a flake
+// of another place.
 func runsLocally(name string, words []word) bool {
 	return strings.HasPrefix(name, "nix") && !slices.ContainsFunc(words, func(w word) bool {
 		return strings.ContainsAny(w.text, ":#") || w.text == "-p" || w.text == "--packages"

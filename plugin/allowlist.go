@@ -38,7 +38,8 @@ func (a *Allowlist) Len() int { return len(a.packages) }
 //	{"allow": ["name", …]}
 //	{"dependencies": {"name": "1.2.3" or ["1.2.3", …] or "*"}}
 //
-// A further member that is a text is a remark, as is any that begins with "_" or "x-". A list that cannot be read is an error, never an empty list.
+// A further member that is a text is a remark, as is any that begins with "_" or "x-". A list that cannot be read is an
+// error, never an empty list.
 func ParseAllowlist(data []byte) (*Allowlist, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxAllowlist, Depth: 8}); err != nil {
 		return nil, fmt.Errorf("allowlist: %w", err)

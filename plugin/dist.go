@@ -126,8 +126,8 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 	return profiles[0], nil
 }
 
-// otherProfile returns the profile under which the files have the claimed hash, though it is none of those that count; "" if
-// there is none.
+// otherProfile returns the profile under which the files have the claimed hash, though it is none of those that count;
+// "" if there is none.
 func (c *check) otherProfile(ctx context.Context, claim evidence.Claim, tried []tree.Profile) (tree.Profile, error) {
 	for _, p := range tree.Profiles() {
 		if slices.Contains(tried, p) {

@@ -31,8 +31,8 @@ func (a SignatureAlgorithm) Known() bool {
 // otherNames are what other programs call the algorithms.
 var otherNames = map[string]SignatureAlgorithm{"eddsa": Ed25519, "rs256": RSASHA256, "es256": ECDSAP256, "es384": ECDSAP384}
 
-// SignatureAlgorithmOf returns the algorithm that a name means: one of ours in any case of its letters, or the name that
-// JSON Web Algorithms have for it. Another name is returned as it is, and is not Known.
+// SignatureAlgorithmOf returns the algorithm that a name means: one of ours in any case of its letters, or the name
+// that JSON Web Algorithms have for it. Another name is returned as it is, and is not Known.
 func SignatureAlgorithmOf(name string) SignatureAlgorithm {
 	if a, ok := otherNames[strings.ToLower(name)]; ok {
 		return a

@@ -177,7 +177,8 @@ func tellOwnership(_ Flow, e evidence.Evidence) string {
 	return ""
 }
 
-// tellRehash names the command that hashes the files of the document with the claim, whose name is the first thing in Where.
+// tellRehash names the command that hashes the files of the document with the claim, whose name is the first thing in
+// Where.
 func tellRehash(_ Flow, e evidence.Evidence) string {
 	file, _, _ := strings.Cut(e.Where, ", ")
 	if !plainFile().MatchString(file) {

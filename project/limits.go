@@ -14,8 +14,8 @@ type Limits struct {
 	Entries  int   // files and directories
 }
 
-// MaxLimits are the furthest limits that hallmark.toml can set. It comes with a checkout: what it allows must not fill this
-// machine's memory. The ratio is beyond what gzip can reach, which is no limit.
+// MaxLimits are the furthest limits that hallmark.toml can set. It comes with a checkout: what it allows must not fill
+// this machine's memory. The ratio is beyond what gzip can reach, which is no limit.
 var MaxLimits = Limits{Packed: 1 << 30, Unpacked: 8 << 30, Ratio: 1100, Entries: 200_000}
 
 // limitsTOML is the [limits] table as TOML holds it, of the contents of one facet.

@@ -17,8 +17,8 @@ type Policy struct {
 	// MinAge is how long a version must have been public before it is taken: what was published to harm is often found
 	// and taken back within days. 0: no time.
 	MinAge time.Duration
-	// Advisories is where databases of advisories are: a directory, relative to the project or absolute, or a URL. "": none
-	// is asked.
+	// Advisories is where databases of advisories are: a directory, relative to the project or absolute, or a URL. "":
+	// none is asked.
 	Advisories string
 }
 

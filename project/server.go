@@ -40,8 +40,8 @@ type Server struct {
 	Unlocked  bool     // no lock entry is owed: the reviewer of hallmark.toml sees that it is waived
 	Extra     string   // "any": arguments that are given to 'run' need no approval; else ""
 
-	// Tree is the directory of a script that is hashed as a whole, relative to the project, and Data are the paths in it
-	// that are not, because the server writes them.
+	// Tree is the directory of a script that is hashed as a whole, relative to the project, and Data are the paths in
+	// it that are not, because the server writes them.
 	Tree string
 	Data []string
 

@@ -18,11 +18,11 @@ type Filled struct {
 	Now  string
 }
 
-// Fill returns raw with the placeholders ${name} and {{name}}, in upper or lower case, replaced by value, and everything
-// else byte for byte. The name "version" also sets the version of the document, of the packages that have the same
-// one, and of the addresses of their files and images that have it in them, as a release does. It also returns what it
-// set. It is an error if there is neither a placeholder nor a version, and if an image is pinned by its digest, which is that of the old
-// version.
+// Fill returns raw with the placeholders ${name} and {{name}}, in upper or lower case, replaced by value, and
+// everything else byte for byte. The name "version" also sets the version of the document, of the packages that have
+// the same one, and of the addresses of their files and images that have it in them, as a release does. It also returns
+// what it set. It is an error if there is neither a placeholder nor a version, and if an image is pinned by its digest,
+// which is that of the old version.
 func Fill(raw []byte, name, value string) ([]byte, []Filled, error) {
 	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
 		return nil, nil, fmt.Errorf("server.json: %w", err)
@@ -95,7 +95,8 @@ func setVersion(raw []byte, version string) (out []byte, all []Filled, err error
 	return out, all, err
 }
 
-// replaceVersion replaces a version in an address where nothing beside it belongs to it: what is before says what may follow.
+// replaceVersion replaces a version in an address where nothing beside it belongs to it: what is before says what may
+// follow.
 //
 //   - A tag or a version behind ":", "@" or "=" is whole, up to the end or a digest.
 //   - A directory is whole; the name of a file may go on with its suffix.

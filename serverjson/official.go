@@ -33,8 +33,8 @@ func isOfficialBundle(address string) bool {
 		strings.HasPrefix(file, "package_files/") && strings.HasSuffix(file, "/download"))
 }
 
-// OfficialIssues returns warnings of what is valid here and what the official registry refuses at /validate or /publish, as
-// docs/registry-compat.json lists it, and of what its client drops.
+// OfficialIssues returns warnings of what is valid here and what the official registry refuses at /validate or
+// /publish, as docs/registry-compat.json lists it, and of what its client drops.
 func (d *Document) OfficialIssues() Issues {
 	v := &validation{}
 	if d.underscored {
@@ -75,8 +75,8 @@ func (d *Document) OfficialIssues() Issues {
 	return sortIssues(v.issues)
 }
 
-// officialRange matches, besides what is a range here, what the official registry takes for one: a wildcard or an x anywhere, also
-// in the word of a pre-release, and a hyphen with white space before it alone.
+// officialRange matches, besides what is a range here, what the official registry takes for one: a wildcard or an x
+// anywhere, also in the word of a pre-release, and a hyphen with white space before it alone.
 var officialRange = sync.OnceValue(func() *regexp.Regexp {
 	const wild = `(?:v?\d+|[xX*])(?:\.(?:\d+|[xX*])){1,2}(?:-[0-9A-Za-z.-]+)?`
 	return regexp.MustCompile(`^(?:` + wild + `|` + oneVersion + `\s-\s*` + oneVersion + `)$`)

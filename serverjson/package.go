@@ -78,8 +78,8 @@ func (p Package) atOtherRegistry() (usual string, ok bool) {
 	return usual, ok && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual && !p.asked
 }
 
-// AtRegistries tells which registries packages are fetched from, besides the usual ones: isAsked reports whether those of a
-// type and name are asked of the registry at base. A package that names such a registry then has a Ref.
+// AtRegistries tells which registries packages are fetched from, besides the usual ones: isAsked reports whether those
+// of a type and name are asked of the registry at base. A package that names such a registry then has a Ref.
 func (d *Document) AtRegistries(isAsked func(kind artifact.Kind, name, base string) bool) {
 	for i := range d.Packages {
 		p := &d.Packages[i]

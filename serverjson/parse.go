@@ -197,8 +197,9 @@ func decodeTree(tree map[string]any) (*Document, error) {
 
 const locationPointer = "/package_location"
 
-// splitName takes the version out of a package_name that has it, as the identifiers of source 000 do: "@acme/notes@1.0.0",
-// "notes==1.0.0", either with the type before it. A version beside it must be the same, else both stay, and are no name.
+// splitName takes the version out of a package_name that has it, as the identifiers of source 000 do:
+// "@acme/notes@1.0.0", "notes==1.0.0", either with the type before it. A version beside it must be the same, else both
+// stay, and are no name.
 func (p *Package) splitName() {
 	name := strings.TrimPrefix(p.Identifier, p.RegistryType+":")
 	at, sign := -1, 1
@@ -219,9 +220,9 @@ func (p *Package) splitName() {
 	}
 }
 
-// expandLocation makes a package of each file of a GitHub release for which there is a hash, if package_location names the
-// release alone: owner/repo with the tag as version. With anyTag the hashes may be those of another release of the repository,
-// whose files are called alike.
+// expandLocation makes a package of each file of a GitHub release for which there is a hash, if package_location names
+// the release alone: owner/repo with the tag as version. With anyTag the hashes may be those of another release of the
+// repository, whose files are called alike.
 func (d *Document) expandLocation(hashes []FileHash, anyTag bool) {
 	i := slices.IndexFunc(d.Packages, func(p Package) bool {
 		return p.Pointer == locationPointer && p.RegistryType == typeGitHub && strings.Count(p.Identifier, "/") == 1

@@ -124,8 +124,8 @@ type Replaced struct {
 // SetHashes returns raw with these hashes in all places where hashes stand already, and else in its top-level
 // file_hashes; with meta also in the metadata that registries leave to publishers, which clients of the official schema
 // keep: alone, if the document has no file_hashes. Each mcpb package gets its fileSha256. Everything else
-// stays byte for byte. A key that is there already stays as it is spelled. It also returns what was replaced. The error is an [*Invalid]
-// where the document would not be valid.
+// stays byte for byte. A key that is there already stays as it is spelled. It also returns what was replaced. The error
+// is an [*Invalid] where the document would not be valid.
 func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, error) {
 	doc, err := ParseUnhashed(raw)
 	if err != nil {
@@ -207,7 +207,8 @@ func (s stated) compare(hashes []FileHash) (out []FileHash, replaced []Replaced)
 	return out, replaced
 }
 
-// onlySum is the SHA-256 of the one file that a package consists of, in hexadecimal digits; "" if it has none or several.
+// onlySum is the SHA-256 of the one file that a package consists of, in hexadecimal digits; "" if it has none or
+// several.
 func onlySum(p Package, hashes []FileHash) (sum string, several bool) {
 	for _, h := range hashes {
 		if !p.Gives(h.Ref) {

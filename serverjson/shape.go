@@ -242,8 +242,8 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 	}
 }
 
-// meant returns the member that an unknown one is meant to be, as newer schemas spell it, and says so; both are "" if none
-// is like it.
+// meant returns the member that an unknown one is meant to be, as newer schemas spell it, and says so; both are "" if
+// none is like it.
 func (w *walker) meant(written string, s *shape) (name, why string) {
 	const most = 40 // bytes that are compared; no member's name has as many
 	if len(written) > most || len(w.issues) >= maxIssues {

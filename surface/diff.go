@@ -156,7 +156,8 @@ func (i Item) nameless() string {
 // quoteJSON is s as a JSON string.
 func quoteJSON(s string) string { return string(appendString(nil, s)) }
 
-// add reports a change of d's item at path, with its severity and a formatted summary. A value that is not there is nil.
+// add reports a change of d's item at path, with its severity and a formatted summary. A value that is not there is
+// nil.
 func (d *differ) add(class Class, path string, old, new *value, summary string, args ...any) {
 	d.found = append(d.found, datedChange{Change{Class: class, Severity: severityOf(class, path, old, new),
 		Item: d.item.Key(), Path: path, Old: canonicalText(old), New: canonicalText(new),

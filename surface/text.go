@@ -16,10 +16,10 @@ import (
 //	  medium  parameter-required  parameter "path" became required
 //
 // What changes in several items alike is shown once, under all their keys, and of items that are taken away it is said
-// which they are. Two texts are shown as one with [-what went-] and {+what came+}, word by word; other values on lines of
-// their own, marked - and +. Everything that a server sent is escaped, and such marks inside it get a backslash, so that
-// text cannot imitate them. Changed text is shown in full; long stretches without a change are left out, with the number
-// of words. Without changes the result is "".
+// which they are. Two texts are shown as one with [-what went-] and {+what came+}, word by word; other values on lines
+// of their own, marked - and +. Everything that a server sent is escaped, and such marks inside it get a backslash, so
+// that text cannot imitate them. Changed text is shown in full; long stretches without a change are left out, with the
+// number of words. Without changes the result is "".
 func FormatChanges(changes []Change) string {
 	var b strings.Builder
 	for _, line := range ChangeLines(changes) {

@@ -35,8 +35,8 @@ var (
 )
 
 // findNames returns the values of all members "name" in a document, which is not decoded for it, as most documents are
-// about packages that nobody asks about. It is unsure if a name is, or may be, written with escapes, or if there are more
-// than mostNames. A document without such a member must be JSON.
+// about packages that nobody asks about. It is unsure if a name is, or may be, written with escapes, or if there are
+// more than mostNames. A document without such a member must be JSON.
 func findNames(data []byte, kind artifact.Kind) (names []string, unsure bool, err error) {
 	// A letter of the member's own name can be escaped: the codes of a, e, m and n begin so.
 	unsure = bytes.Contains(data, []byte(`\u006`))

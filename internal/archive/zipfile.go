@@ -42,8 +42,8 @@ type zipFile struct {
 
 func (f *zipFile) Close() error { return f.unpack.Close() }
 
-// inflaters are flate's readers that nobody uses now: a zip may have a hundred thousand small files, and each reader has
-// a window of its own.
+// inflaters are flate's readers that nobody uses now: a zip may have a hundred thousand small files, and each reader
+// has a window of its own.
 var inflaters sync.Pool
 
 // inflater is a reader of flate until it is closed.

@@ -16,7 +16,8 @@ import (
 )
 
 // checkLog compares the records of the lock with what their registry and its log show now, and adds
-// what it finds to the servers and facets that they are of. An unreachable registry becomes evidence, so that other findings are shown as well.
+// what it finds to the servers and facets that they are of. An unreachable registry becomes evidence, so that other
+// findings are shown as well.
 func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 	servers, facets []Entry) (evidence.Report, error) {
 	client := w.Registry()

@@ -21,8 +21,8 @@ import (
 // maxStarted is how many command lines are named that clients run.
 const maxStarted = 100
 
-// checkUnmanaged looks for what clients read or run in the project, and what no lock covers. Only if strict is set it is
-// evidence, with the command lines that clients run: else skills, agents and commands are counted, for people.
+// checkUnmanaged looks for what clients read or run in the project, and what no lock covers. Only if strict is set it
+// is evidence, with the command lines that clients run: else skills, agents and commands are counted, for people.
 func checkUnmanaged(ctx context.Context, placed *installed.LockedFacets, strict bool) (report evidence.Report, unseen []string,
 	err error) {
 	w := placed.Workspace

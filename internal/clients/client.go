@@ -34,7 +34,8 @@ type client struct {
 // locations returns the locations of the servers of c and of the command lines that it runs.
 func (c client) locations() []location { return slices.Concat(c.servers, c.commands) }
 
-// FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its own.
+// FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its
+// own.
 func FillsIn(id, text string) bool {
 	return slices.ContainsFunc(clientOf(id).placeholders, func(mark string) bool { return strings.Contains(text, mark) })
 }

@@ -17,10 +17,10 @@ type Elsewhere struct {
 // maxNested bounds how deep a file is searched for servers, and maxElsewhere how many places in it are named.
 const maxNested, maxElsewhere = 12, 20
 
-// FindElsewhere finds what looks like servers in data, the bytes of files, which are one file as its clients read it, and
-// is none for any of them: a client of another version may read it, or its user may think so. What looks like a server is
-// an object with a command or a URL, under a key that is called as those of servers are and below one with "mcp" in its name or
-// one under which some client has its servers, or in a file that holds nothing but servers.
+// FindElsewhere finds what looks like servers in data, the bytes of files, which are one file as its clients read it,
+// and is none for any of them: a client of another version may read it, or its user may think so. What looks like a
+// server is an object with a command or a URL, under a key that is called as those of servers are and below one with
+// "mcp" in its name or one under which some client has its servers, or in a file that holds nothing but servers.
 func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 	root, err := files[0].format.Parse(data, false)
 	if err != nil || files[0].Client != "" && clientOf(files[0].Client).isHallmark {

@@ -15,9 +15,9 @@ type entry struct {
 	item        bool   // it is an item of a list, in which each server has a member for its name
 }
 
-// entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers" of
-// {"mcp": {"servers": ...}}, is none, unless it looks like a server; then all in it that is not known to be a part of one
-// counts too.
+// entries returns the entries of f in root. An object that another path of keys says holds servers, such as "servers"
+// of {"mcp": {"servers": ...}}, is none, unless it looks like a server; then all in it that is not known to be a part
+// of one counts too.
 func (f File) entries(root *Node, fold bool) (out []entry) {
 	holders := map[*Node]bool{}
 	for _, shape := range f.shapes {

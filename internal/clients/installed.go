@@ -22,8 +22,8 @@ func (f *File) readInstalled(m Machine, l location) bool {
 }
 
 // claudePlugin reports whether a directory of Claude Code's cache is the installed version of a plugin, and whether
-// the user has it switched on. It is not listed only if another version of the plugin beside it is, and it is off only if
-// nothing says that it is on.
+// the user has it switched on. It is not listed only if another version of the plugin beside it is, and it is off only
+// if nothing says that it is on.
 func claudePlugin(m Machine, dir string) (listed, on bool) {
 	plugins := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(dir))))
 	other := false

@@ -18,9 +18,9 @@ type json5 struct {
 	strict bool // refuse what readers of the three read in different ways
 }
 
-// readJSON reads a whole file. One without a value is an empty object without bytes, at its end. If strict is set it refuses what is neither
-// JSON nor JSON with comments. Some readers go on behind it, so that a text in single quotes, or a line end
-// that only some know, hides from one reader what another finds.
+// readJSON reads a whole file. One without a value is an empty object without bytes, at its end. If strict is set it
+// refuses what is neither JSON nor JSON with comments. Some readers go on behind it, so that a text in single quotes,
+// or a line end that only some know, hides from one reader what another finds.
 func readJSON(data []byte, strict bool) (*Node, error) {
 	p := &json5{data: data, strict: strict}
 	p.at = len(data) - len(bytes.TrimPrefix(data, []byte(mark)))

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its headers
-// become variables, those that variables names by the header, with the same values. All other members stay. Restore puts
-// the value of the entry back. Files of YAML are not rewritten, and those of TOML where a server has no headers.
+// RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its
+// headers become variables, those that variables names by the header, with the same values. All other members stay.
+// Restore puts the value of the entry back. Files of YAML are not rewritten, and those of TOML where a server has no
+// headers.
 func RewriteRemote(data []byte, s Server, command string, args []string, variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
@@ -186,8 +187,8 @@ func sameBesides(a, b []byte, c Change) (bool, error) {
 	return roots[0].SameValue(roots[1]), nil
 }
 
-// restoreWhole returns data with the value of s, an entry that [RewriteRemote] wrote, as it was, if it is still what was
-// written, in whatever layout, with what its client added.
+// restoreWhole returns data with the value of s, an entry that [RewriteRemote] wrote, as it was, if it is still what
+// was written, in whatever layout, with what its client added.
 func restoreWhole(data []byte, c Change, s Server) ([]byte, error) {
 	v, edited := *s.entry.value, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	now, err := JSON.Parse([]byte(c.Now), false)

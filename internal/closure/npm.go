@@ -45,14 +45,15 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before tim
 		project.ParsePackageLock)
 }
 
-// ResolveNPMFile is [ResolveNPM] of the package ref in a tarball on this machine, which no registry need have: npm is asked
-// what it depends on.
+// ResolveNPMFile is [ResolveNPM] of the package ref in a tarball on this machine, which no registry need have: npm is
+// asked what it depends on.
 func ResolveNPMFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string) (*project.Closure, error) {
 	own := map[string]string{ref.Name(): "file:" + filepath.ToSlash(file)}
 	if _, err := packagefile.ReadNPMFile(file, "npm-shrinkwrap.json", project.MaxClosure); err == nil {
 		h.Logger.Warn("the package has an npm-shrinkwrap.json, which npm follows once it is published, and not here: versions may differ")
 	}
-	// What lies in the tarball itself is a file to npm, too. Of other files no package is taken: see ParsePackageLockOf.
+	// What lies in the tarball itself is a file to npm, too. Of other files no package is taken: see
+	// ParsePackageLockOf.
 	return resolve(ctx, h, ref.String(), map[string]any{"dependencies": own}, time.Time{},
 		func(lock []byte) (*project.Closure, error) { return project.ParsePackageLockOf(lock, ref) }, "--allow-file=all")
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// PackNPM packs the npm package in the absolute directory dir as npm does when it publishes, and returns the tarball that lies in
-// to then. npm runs the package's own scripts, such as prepack, with the user's home.
+// PackNPM packs the npm package in the absolute directory dir as npm does when it publishes, and returns the tarball
+// that lies in to then. npm runs the package's own scripts, such as prepack, with the user's home.
 func PackNPM(ctx context.Context, h *host.Host, dir, to string) (string, error) {
 	if err := runNPM(ctx, h, dir, foreign.Call{Tool: foreign.NPM, Dir: dir, Set: []string{"HOME=" + h.Getenv("HOME")},
 		Args: []string{"pack", "--pack-destination", to, "--loglevel=error"}}); err != nil {
@@ -25,8 +25,8 @@ func PackNPM(ctx context.Context, h *host.Host, dir, to string) (string, error) 
 	return onlyFile(to, ".tgz")
 }
 
-// PackPython builds the wheel of the Python project in the absolute directory dir into to, with uv or pip, and returns it. What
-// builds it is fetched from the user's index, and runs, as the project's own code may.
+// PackPython builds the wheel of the Python project in the absolute directory dir into to, with uv or pip, and returns
+// it. What builds it is fetched from the user's index, and runs, as the project's own code may.
 func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.Runtime) (string, error) {
 	work, remove, err := WorkDir(h, "python-")
 	if err != nil {

@@ -32,8 +32,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 	return resolvePython(ctx, h, name, requirements, before, rt, "")
 }
 
-// ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, alone in its directory, which no index need
-// have.
+// ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, alone in its directory, which no
+// index need have.
 func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string, rt *project.Runtime) (*project.Closure, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -62,7 +62,8 @@ func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file
 	return c, nil
 }
 
-// resolvePython is [ResolvePython] where own, if it is not "", is the file of the package itself, alone in its directory.
+// resolvePython is [ResolvePython] where own, if it is not "", is the file of the package itself, alone in its
+// directory.
 func resolvePython(ctx context.Context, h *host.Host, name string, requirements []string, before time.Time,
 	rt *project.Runtime, own string) (*project.Closure, error) {
 	work, remove, err := WorkDir(h, "python-")

@@ -1,5 +1,6 @@
 // Package doctor looks for what is missing, or in the way, on this machine: the program itself, its directories, the
-// programs that start servers, the clients, the store, and the registries that are asked for packages. It changes nothing.
+// programs that start servers, the clients, the store, and the registries that are asked for packages. It changes
+// nothing.
 package doctor
 
 import (

@@ -43,8 +43,8 @@ func InvalidError(name string, err error) error {
 	}
 }
 
-// RemakeHint is the command that makes hashes anew which are not those of the document's packages; "" if none of issues is about such, or
-// name is no file.
+// RemakeHint is the command that makes hashes anew which are not those of the document's packages; "" if none of issues
+// is about such, or name is no file.
 func RemakeHint(name string, issues serverjson.Issues) string {
 	if _, err := os.Stat(name); err != nil || !slices.ContainsFunc(issues, func(i serverjson.Issue) bool {
 		return i.Reference == "hash-key-stranger" || i.Reference == "hashes-disagree" || i.Reference == "hash-malformed"

@@ -31,8 +31,8 @@ func ParseUnhashed(name string, data []byte) (*serverjson.Document, error) {
 	return doc, nil
 }
 
-// IssuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries refuse it, and
-// then what the official registry alone refuses.
+// IssuesOf returns the issues of a server.json, as far as it can be parsed: those for which publish and registries
+// refuse it, and then what the official registry alone refuses.
 // isAsked tells which registries packages are asked of besides the usual ones.
 func IssuesOf(data []byte, isAsked func(kind artifact.Kind, name, base string) bool) (serverjson.Issues, error) {
 	doc, err := serverjson.Parse(data)
@@ -80,9 +80,9 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	return out, nil
 }
 
-// WriteHashes writes hashes into doc, which is the document that was read from path as was, or that with more of it set, and
-// keeps every other byte of it: see [serverjson.SetHashes]. It returns what it replaced. It writes nothing that is not valid, and nothing if
-// the file is not what was read any more.
+// WriteHashes writes hashes into doc, which is the document that was read from path as was, or that with more of it
+// set, and keeps every other byte of it: see [serverjson.SetHashes]. It returns what it replaced. It writes nothing
+// that is not valid, and nothing if the file is not what was read any more.
 func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, meta bool) ([]serverjson.Replaced, error) {
 	data, replaced, err := serverjson.SetHashes(doc, hashes, meta)
 	if err != nil {
@@ -102,9 +102,9 @@ func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, met
 	return replaced, durable.WriteFile(path, data, st.Mode().Perm())
 }
 
-// KeyOf is the key that file_hashes has for a file, one of those of a document, as source 000 writes it: the release alone for the only
-// file of a release of PyPI, and "github:" for an asset of a release that the document names by its URL. Other files have
-// the spelling of the document.
+// KeyOf is the key that file_hashes has for a file, one of those of a document, as source 000 writes it: the release
+// alone for the only file of a release of PyPI, and "github:" for an asset of a release that the document names by its
+// URL. Other files have the spelling of the document.
 func KeyOf(file artifact.Ref, all []*Subject) string {
 	switch {
 	case file.Kind() == artifact.PyPI && file.Filename() != "":

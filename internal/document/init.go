@@ -43,10 +43,10 @@ type draftPackage struct {
 	Transport    model.Transport `json:"transport"`
 }
 
-// Init writes a server.json into dir from the manifests of packages that lie there and git, and returns its path. What none of
-// them says is left empty; [InitNotes] says what to do next. It fails if the file exists, and in a directory whose packages are
-// those below it. repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
-// is left out. git gets only the variables of environ that it needs.
+// Init writes a server.json into dir from the manifests of packages that lie there and git, and returns its path. What
+// none of them says is left empty; [InitNotes] says what to do next. It fails if the file exists, and in a directory
+// whose packages are those below it. repositoryID, which may be nil, returns GitHub's number of a repository; if it
+// fails the member is left out. git gets only the variables of environ that it needs.
 func Init(ctx context.Context, environ []string, dir string,
 	repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
 	file, err := newDocument(dir)
@@ -122,8 +122,8 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 	return errors.Join(err, f.Close())
 }
 
-// InitNotes returns what the author of the packages in dir has to know: which manifest is of no package, and which line a package
-// lacks to be one of server, which may be "".
+// InitNotes returns what the author of the packages in dir has to know: which manifest is of no package, and which line
+// a package lacks to be one of server, which may be "".
 func InitNotes(dir, server string) ([]string, error) {
 	found, err := readManifests(dir)
 	if err != nil {

@@ -21,8 +21,9 @@ import (
 // maxIdentity bounds what is read of a package file to learn what it is, in bytes.
 const maxIdentity = 4 << 20
 
-// LocalFiles returns the files on this machine by what they are of doc, which is in the file where: by what each says of itself,
-// or by as for a single one. A directory stands for all files in it, as Python's dist. Without a document any package counts.
+// LocalFiles returns the files on this machine by what they are of doc, which is in the file where: by what each says
+// of itself, or by as for a single one. A directory stands for all files in it, as Python's dist. Without a document
+// any package counts.
 func LocalFiles(doc *serverjson.Document, where string, paths []string, as string) (map[artifact.Ref]string, error) {
 	files, err := listLocal(paths)
 	if err != nil {
@@ -51,7 +52,8 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 	return found, nil
 }
 
-// listLocal returns the files that paths name, with those in directories. A pipe is none: it can be read once, and may never end.
+// listLocal returns the files that paths name, with those in directories. A pipe is none: it can be read once, and may
+// never end.
 func listLocal(paths []string) (files []string, err error) {
 	add := func(p string, info os.FileInfo, err error) error {
 		if err != nil {

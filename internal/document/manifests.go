@@ -156,8 +156,8 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	return nil
 }
 
-// readPnpm takes the entries of all lists: what is no directory is left out later, and a reader of YAML is larger than the rest of
-// mcp-publisher's own code.
+// readPnpm takes the entries of all lists: what is no directory is left out later, and a reader of YAML is larger than
+// the rest of mcp-publisher's own code.
 func (m *manifests) readPnpm(_ string, data []byte) error {
 	for line := range strings.Lines(string(data)) {
 		if entry, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
@@ -225,7 +225,8 @@ func (m *manifests) readCargo(file string, data []byte) error {
 	return nil
 }
 
-// readCsproj reads a project of .NET. What it does not say is what its build tool takes: the name of the file, and 1.0.0.
+// readCsproj reads a project of .NET. What it does not say is what its build tool takes: the name of the file, and
+// 1.0.0.
 func (m *manifests) readCsproj(file string, data []byte) error {
 	var p struct {
 		Groups []struct {

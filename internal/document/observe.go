@@ -18,7 +18,8 @@ import (
 )
 
 // Observe fetches every file of a document and compares it with the claims of the document and of the package
-// registries. With owners it compares for which server each package is, too. The Hash of each subject is that of its file.
+// registries. With owners it compares for which server each package is, too. The Hash of each subject is that of its
+// file.
 func Observe(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
 	owners bool) ([]*Subject, evidence.Report, error) {
 	all, report, err := Subjects(h.Fetch, doc, where, true)
@@ -49,8 +50,8 @@ func Observe(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 }
 
 // ObserveAll fetches every subject, compares it with the document's claims and with those of its
-// own registry, and returns the evidence in the order of the subjects; of those of a document also which server their files
-// say that they are for. An error means that this
+// own registry, and returns the evidence in the order of the subjects; of those of a document also which server their
+// files say that they are for. An error means that this
 // machine failed; failures of other hosts are evidence. use, if not nil, gets each download
 // before it is removed; calls for different subjects run at once.
 func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject,

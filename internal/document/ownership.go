@@ -45,8 +45,8 @@ func addOwners(ctx context.Context, f *fetch.Client, doc *serverjson.Document,
 	return report, nil
 }
 
-// CheckOwner judges whether the package ref of doc says in its own file that it is for the server of doc: a registry refuses it
-// otherwise.
+// CheckOwner judges whether the package ref of doc says in its own file that it is for the server of doc: a registry
+// refuses it otherwise.
 func CheckOwner(ctx context.Context, h *host.Host, doc *serverjson.Document, ref artifact.Ref) (policy.Verdict, error) {
 	report, err := ObserveAll(ctx, h.Fetch, []*Subject{{Ref: ref, Of: doc}}, nil)
 	if err != nil {

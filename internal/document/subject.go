@@ -17,7 +17,8 @@ import (
 // MaxFiles bounds the files that one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
-// checkFileCount fails if n files are more than a document may name, or than f may fetch for one. all are what is known of them.
+// checkFileCount fails if n files are more than a document may name, or than f may fetch for one. all are what is known
+// of them.
 func checkFileCount(f *fetch.Client, where string, n int, all []*Subject) error {
 	most := min(f.Limits().DocumentFiles, MaxFiles)
 	if n <= most {

@@ -113,7 +113,8 @@ type Deliverable struct {
 	Paths []string // in the archive; the first is the Markdown file
 }
 
-// MemberName is what the facet calls a deliverable, whatever Name is where it is installed: it follows from its first path.
+// MemberName is what the facet calls a deliverable, whatever Name is where it is installed: it follows from its first
+// path.
 func (d Deliverable) MemberName() string {
 	if len(d.Paths) == 0 {
 		return d.Name

@@ -35,9 +35,9 @@ type Adopted struct {
 	Git     []project.Facet // instead, one for each: repositories that have them
 }
 
-// Adopt starts managing skills that are in clients' directories: it declares and locks them, all or none. Their files stay
-// as they are there; what would change is shown to [Options.Confirm]. If a locked skill whose source is a directory was
-// edited in place, the edit is copied into that source and locked.
+// Adopt starts managing skills that are in clients' directories: it declares and locks them, all or none. Their files
+// stay as they are there; what would change is shown to [Options.Confirm]. If a locked skill whose source is a
+// directory was edited in place, the edit is copied into that source and locked.
 func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Options) (*Installation, error) {
 	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, present: map[string]digest.Digest{},
 		folders: map[string]string{}, copied: map[string][]string{}}}
@@ -91,8 +91,8 @@ func (s FoundSkill) problem(all []FoundSkill) error {
 	return nil
 }
 
-// source is the declaration of a locked skill that was edited in place. It is an error unless the source is the directory
-// of that skill alone, and as it was locked.
+// source is the declaration of a locked skill that was edited in place. It is an error unless the source is the
+// directory of that skill alone, and as it was locked.
 func (s FoundSkill) source(ctx context.Context, h *host.Host, dir string, what Adopted) (project.Facet, error) {
 	w, done, err := workspace.Open(ctx, h, dir, false)
 	if err != nil {
@@ -239,8 +239,8 @@ func isBelow(at string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
 }
 
-// copies are the files of the skills where their declarations have them, as they are in the store: so they reproduce what
-// is locked. What is there already may only be that, or what was locked until now.
+// copies are the files of the skills where their declarations have them, as they are in the store: so they reproduce
+// what is locked. What is there already may only be that, or what was locked until now.
 func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 	if d == nil {
 		return nil, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// changes compares what was gathered with the lock as it was. What runs is that of what is locked otherwise than before, and
-// for clients that did not have it here.
+// changes compares what was gathered with the lock as it was. What runs is that of what is locked otherwise than
+// before, and for clients that did not have it here.
 func (a *Assembly) changes() (all []Change, err error) {
 	w := a.Workspace
 	known, err := a.readReceipt()
@@ -101,8 +101,9 @@ func partsOf(m *facet.Manifest) (parts []string) {
 	return parts
 }
 
-// sameSource reports whether two sources are one, or differ in nothing but the commit of a branch: with the same contents
-// that is a change elsewhere in the repository. The rule of wrapping is none of the source. A tag is a promise, and never moves without a word.
+// sameSource reports whether two sources are one, or differ in nothing but the commit of a branch: with the same
+// contents that is a change elsewhere in the repository. The rule of wrapping is none of the source. A tag is a
+// promise, and never moves without a word.
 func sameSource(a, b project.SourceLock) bool {
 	if a.Tag == "" {
 		b.Commit = a.Commit

@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// declare adds a facet to hallmark.toml, of which text is what it was. A name that its publisher chose takes the place of
-// no facet from elsewhere.
+// declare adds a facet to hallmark.toml, of which text is what it was. A name that its publisher chose takes the place
+// of no facet from elsewhere.
 func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *project.Facet, text []byte,
 	o Options) ([]byte, error) {
 	if err := f.Check(); err != nil { // before any request

@@ -37,7 +37,8 @@ type Options struct {
 	Confirm func([]Change) (host.Consent, error)
 	// Prefixed puts the name of each facet that is added before those of its skills, agents and commands.
 	Prefixed bool
-	// Named is a URL that a person named in the command, whose host may be asked without a further question. [Add] sets it.
+	// Named is a URL that a person named in the command, whose host may be asked without a further question. [Add] sets
+	// it.
 	Named string
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)

@@ -27,8 +27,8 @@ import (
 // maxRefSegments bounds how long a branch or tag is looked for at the beginning of a path, in segments.
 const maxRefSegments = 10
 
-// Pasted is the source of a facet as people have it: the address of a page of a code host, or one of the short forms that
-// git and others take.
+// Pasted is the source of a facet as people have it: the address of a page of a code host, or one of the short forms
+// that git and others take.
 type Pasted struct {
 	URL string // of the repository; or the text, if it is nothing that is understood here
 
@@ -42,8 +42,8 @@ type Pasted struct {
 // IsPage reports whether it was the address of a page, which says more than the repository.
 func (p Pasted) IsPage() bool { return p.Commit != "" || len(p.Path) > 0 }
 
-// Short forms. They take less than git does: what begins like an option or holds a colon, a space or a "%" stays as it is,
-// and is refused as no URL.
+// Short forms. They take less than git does: what begins like an option or holds a colon, a space or a "%" stays as it
+// is, and is refused as no URL.
 var (
 	ownerRepoRE = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}(@[A-Za-z0-9_./+-]+)?$`)
@@ -60,7 +60,8 @@ func IsOwnerRepo(text string) bool {
 	return ownerRepoRE().MatchString(text) && !hasDots(repo)
 }
 
-// IsGitAddress reports whether text can only be meant as the address of a repository: it is no name of a facet, and no path.
+// IsGitAddress reports whether text can only be meant as the address of a repository: it is no name of a facet, and no
+// path.
 func IsGitAddress(text string) bool {
 	return strings.Contains(text, "://") || scpRE().MatchString(text)
 }
@@ -115,7 +116,8 @@ func splitPage(segments []string) (repo int, kind string, rest []string) {
 	return 0, "", nil
 }
 
-// readQuery takes from the query of a page which kind of reference it shows; what it says of its looks means nothing here.
+// readQuery takes from the query of a page which kind of reference it shows; what it says of its looks means nothing
+// here.
 func (p *Pasted) readQuery(u *url.URL) error {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -172,8 +174,8 @@ func (p *Pasted) readPath(kind, path string) error {
 	return nil
 }
 
-// With joins what a page says with what flags say of it, which must be the same. What is then known is in the declaration:
-// of a page, [Locate] finds out the rest. The URL of f is not looked at.
+// With joins what a page says with what flags say of it, which must be the same. What is then known is in the
+// declaration: of a page, [Locate] finds out the rest. The URL of f is not looked at.
 func (p Pasted) With(f project.Facet) (Pasted, project.Facet, error) {
 	f.Git = p.URL
 	given := f.Tag + f.Branch + f.Commit
@@ -212,15 +214,15 @@ func joinSub(ofURL, ofFlag string) (string, error) {
 	return "", fmt.Errorf("the URL names the directory %+q, and --sub another one", ofURL)
 }
 
-// Locate asks the repository of a page which branch or tag, and so which directory, it shows, and completes f with it. It
-// asks nobody about what is complete.
+// Locate asks the repository of a page which branch or tag, and so which directory, it shows, and completes f with it.
+// It asks nobody about what is complete.
 func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet, o Options) (project.Facet, error) {
 	o.Named = p.URL
 	return locate(ctx, h, dir, p, f, o)
 }
 
-// LocateOrigin is the declaration of a plugin that a marketplace lists from elsewhere: its repository is asked which branch or
-// tag is meant. Whether its host may be asked is for the user to say, as for all hosts that nobody named.
+// LocateOrigin is the declaration of a plugin that a marketplace lists from elsewhere: its repository is asked which
+// branch or tag is meant. Whether its host may be asked is for the user to say, as for all hosts that nobody named.
 func LocateOrigin(ctx context.Context, h *host.Host, dir string, at wrap.Origin, name string, o Options) (project.Facet, error) {
 	p, err := ParsePasted(at.URL)
 	if err != nil {

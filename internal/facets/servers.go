@@ -270,8 +270,8 @@ func (a *Assembly) alsoStarted(servers []project.Server) (names []string) {
 	return names
 }
 
-// explainUnpinned is the error for a server of a facet that cannot be pinned, with what leads on without it. Others are those
-// that would be started after it.
+// explainUnpinned is the error for a server of a facet that cannot be pinned, with what leads on without it. Others are
+// those that would be started after it.
 func explainUnpinned(ctx context.Context, subject string, err error, others []string) error {
 	if problem, ok := errors.AsType[*evidence.Error](err); ok && errors.Is(err, errNoConsent) && len(others) > 0 {
 		explained := *problem

@@ -8,7 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// skillsLock is the file in which the program skills (npx skills) writes down where it got the skills of a project from.
+// skillsLock is the file in which the program skills (npx skills) writes down where it got the skills of a project
+// from.
 const skillsLock = "skills-lock.json"
 
 // maxSkillsLock is its largest size that is read, in bytes.
@@ -19,8 +20,8 @@ var (
 	plainRef           = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$`)
 )
 
-// readSkillsLock is what 'hallmark adopt --git' takes for each skill that another program got from GitHub, by name. It is a
-// suggestion: a file that is not understood gives none.
+// readSkillsLock is what 'hallmark adopt --git' takes for each skill that another program got from GitHub, by name. It
+// is a suggestion: a file that is not understood gives none.
 func readSkillsLock(w *workspace.Workspace) map[string]string {
 	data, err := host.ReadFile(w.Place(skillsLock), maxSkillsLock)
 	if err != nil || data == nil || w.Home != "" {

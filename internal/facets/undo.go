@@ -17,9 +17,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 )
 
-// UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. What lies where they lay
-// stays, what was written for other clients is deleted, and so are the copies that became their source, unless their bytes
-// lie nowhere else.
+// UndoAdoption takes skills that were adopted on this machine out of hallmark.toml and the lock. What lies where they
+// lay stays, what was written for other clients is deleted, and so are the copies that became their source, unless
+// their bytes lie nowhere else.
 func UndoAdoption(ctx context.Context, h *host.Host, dir string, names []string, o Options) (*Installation, error) {
 	return installFacets(ctx, h, dir, o, facetRequest{remove: names, undo: true})
 }

@@ -55,8 +55,8 @@ type Found struct {
 	Linked  []string     // directories that are links, or are reached through one: nothing is read or written there
 }
 
-// FindUnmanaged finds the skills in the directories of the project's targets, those that the lock manages too, which have a
-// [FoundSkill.Facet]. With private it reads their private files as well. Nothing is written.
+// FindUnmanaged finds the skills in the directories of the project's targets, those that the lock manages too, which
+// have a [FoundSkill.Facet]. With private it reads their private files as well. Nothing is written.
 func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) (*Found, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, false, true)
 	if err != nil {
@@ -124,8 +124,8 @@ func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) 
 	return out, nil
 }
 
-// isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what the lock
-// has there, as in a clone.
+// isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what
+// the lock has there, as in a clone.
 func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, present map[string]digest.Digest) bool {
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
@@ -208,8 +208,8 @@ func (f *Found) add(s FoundSkill) {
 	f.Skills = append(f.Skills, s)
 }
 
-// shareFiles gives each skill the files of all directories of its name: if several have other bytes, the one that is chosen
-// replaces the others.
+// shareFiles gives each skill the files of all directories of its name: if several have other bytes, the one that is
+// chosen replaces the others.
 func (f *Found) shareFiles() {
 	all, private, dirs := map[string]map[string]digest.Digest{}, map[string][]string{}, map[string][]string{}
 	for _, s := range f.Skills {

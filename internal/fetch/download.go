@@ -17,7 +17,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Download is an artifact on this machine. Close removes its file, unless that is the user's own: see [Client.WithFiles].
+// Download is an artifact on this machine. Close removes its file, unless that is the user's own: see
+// [Client.WithFiles].
 type Download struct {
 	Ref      artifact.Ref
 	Observed evidence.Observed // From is the URL asked for, without query
@@ -51,8 +52,8 @@ func (d *Download) Path() string { return d.path }
 // Open opens the file for reading.
 func (d *Download) Open() (*os.File, error) { return os.Open(d.path) }
 
-// MoveTo puts the file to path, where there is none yet; one of the user's own stays where it is, too. The caller hashes the
-// result again.
+// MoveTo puts the file to path, where there is none yet; one of the user's own stays where it is, too. The caller
+// hashes the result again.
 func (d *Download) MoveTo(path string) error {
 	if !d.kept && os.Rename(d.path, path) == nil {
 		return nil

@@ -42,8 +42,8 @@ type ecosystem interface {
 	// up no variable.
 	packageHosts(config Config, name string) []string
 
-	// bases returns the base URL of the one registry that a package is asked of, in all its spellings; none if it may be
-	// several. It sends nothing.
+	// bases returns the base URL of the one registry that a package is asked of, in all its spellings; none if it may
+	// be several. It sends nothing.
 	bases(config Config, name string) ([]string, error)
 
 	// namedHost returns the host that a Ref itself names, "" if it names none.

@@ -12,8 +12,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// WithFiles returns a client for which files on this machine stand for what refs name: they are read where they lie, and nothing
-// is asked for them. Of a PyPI release they are all of its files.
+// WithFiles returns a client for which files on this machine stand for what refs name: they are read where they lie,
+// and nothing is asked for them. Of a PyPI release they are all of its files.
 func (c *Client) WithFiles(files map[artifact.Ref]string) *Client {
 	view := *c
 	view.local = make(map[artifact.Ref]string, len(files))

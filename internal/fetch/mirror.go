@@ -15,9 +15,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Mirror keeps a copy of the file at u, of at most limit bytes, in dir, and returns its path. If there is a copy already,
-// the host is asked whether it is still the newest, and the file is fetched if it is not. That the host may be asked is
-// for the caller to find out. Over plain http it is asked on this machine alone. No other process may use dir meanwhile.
+// Mirror keeps a copy of the file at u, of at most limit bytes, in dir, and returns its path. If there is a copy
+// already, the host is asked whether it is still the newest, and the file is fetched if it is not. That the host may be
+// asked is for the caller to find out. Over plain http it is asked on this machine alone. No other process may use dir
+// meanwhile.
 func (c *Client) Mirror(ctx context.Context, u *url.URL, dir string, limit int64) (path string, err error) {
 	ctx, release, err := c.begin(ctx, artifact.Ref{})
 	if err != nil {

@@ -190,8 +190,8 @@ func (c *Client) PipVariables() ([]string, error) {
 }
 
 // description returns info.description of a release. If an index has no documents of
-// releases, it takes the project's document, provided that this is of the same release. If it has neither, as indexes of
-// companies, it reads a file of the release.
+// releases, it takes the project's document, provided that this is of the same release. If it has neither, as indexes
+// of companies, it reads a file of the release.
 func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
 	var missing error
 	for _, ix := range pypiSources(c.config.PyPI) {

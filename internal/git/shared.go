@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Shared is what repositories gave to one command: each reference is resolved once, and each commit fetched once, however
-// many facets come from it. The zero value is empty.
+// Shared is what repositories gave to one command: each reference is resolved once, and each commit fetched once,
+// however many facets come from it. The zero value is empty.
 type Shared struct {
 	mu      sync.Mutex
 	refs    map[string]func() (string, error)

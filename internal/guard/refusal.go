@@ -21,8 +21,8 @@ const (
 	refusalLines = 10              // that are read before the request
 )
 
-// AnswerRefusal tells the client why its server does not start, as the answer to its first request: clients show that, and
-// hide what is written to standard error. It waits two seconds for that request.
+// AnswerRefusal tells the client why its server does not start, as the answer to its first request: clients show that,
+// and hide what is written to standard error. It waits two seconds for that request.
 func AnswerRefusal(ctx context.Context, in io.Reader, out io.Writer, name string, why error) {
 	if in == nil || out == nil {
 		return

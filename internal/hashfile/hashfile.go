@@ -10,8 +10,8 @@
 // The server offers tools, and finds out which directories each call may use. What it may read and write, and how, is
 // described there: confinement in place, writing in engine.
 //
-// What a model reads is in the text of an answer, whole: some clients pass on the structure alone where there is one, so
-// that only refusals have one, which holds the same.
+// What a model reads is in the text of an answer, whole: some clients pass on the structure alone where there is one,
+// so that only refusals have one, which holds the same.
 package hashfile
 
 import (

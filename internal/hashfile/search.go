@@ -80,7 +80,8 @@ func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArgu
 	return &stdio.Result{Text: text.String()}, nil
 }
 
-// explainAsText says that a pattern which found nothing has hits if it is read as a text, if so. That is pattern quoted.
+// explainAsText says that a pattern which found nothing has hits if it is read as a text, if so. That is pattern
+// quoted.
 func (s *Server) explainAsText(
 	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, quoted string,
 ) []string {

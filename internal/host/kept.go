@@ -11,7 +11,8 @@ type Kept struct {
 	all map[reflect.Type]any
 }
 
-// KeptOf returns the one T of a command, which begins as its zero value. A nil k keeps nothing: each call returns a new one.
+// KeptOf returns the one T of a command, which begins as its zero value. A nil k keeps nothing: each call returns a new
+// one.
 func KeptOf[T any](k *Kept) *T {
 	if k == nil {
 		return new(T)

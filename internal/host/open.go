@@ -31,7 +31,8 @@ type Setup struct {
 	Progress func(what string, done, total int64) // is told of downloads; may be nil
 	Doing    func(what string)                    // see [Host.ShowStatus]; may be nil
 
-	// State and Cache are directories, absolute, to keep files in, in place of those that the environment names; "" names none.
+	// State and Cache are directories, absolute, to keep files in, in place of those that the environment names; ""
+	// names none.
 	State, Cache string
 
 	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent

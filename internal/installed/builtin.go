@@ -6,8 +6,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
-// builtin are the commands that a client has itself and that a person starts by the same sign as those of a project, as its
-// documentation listed them in November 2026. It decides nothing: what the client does with two of one name is its own matter.
+// builtin are the commands that a client has itself and that a person starts by the same sign as those of a project, as
+// its documentation listed them in November 2026. It decides nothing: what the client does with two of one name is its
+// own matter.
 var builtin = map[string][]string{
 	claudeCode.Name: {
 		"add-dir", "agents", "bashes", "bug", "clear", "compact", "config", "context", "cost", "doctor", "exit", "export", "help",

@@ -47,8 +47,8 @@ func leftoverOfSystemEvidence(at, who string) evidence.Evidence {
 	return e
 }
 
-// privateEvidence names a file of the user in the directory of a locked skill. Nothing claims it, and nothing stops for it:
-// it was left out of the skill when that was adopted.
+// privateEvidence names a file of the user in the directory of a locked skill. Nothing claims it, and nothing stops for
+// it: it was left out of the skill when that was adopted.
 func privateEvidence(at string) evidence.Evidence {
 	e := evidence.Fact(evidence.Claim{Subject: at, Scheme: evidence.Installed, Authority: evidence.Machine}, "")
 	e.Reason = "is your own file in the directory of a locked skill, was left out of it, and no claim covers it"

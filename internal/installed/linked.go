@@ -13,10 +13,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// Reached is where links lead that lie on the way to a directory in which a client looks, or a file of it; both are relative to
-// [workspace.Workspace.PlaceDir], with slashes. A project's links count only from one client's directory of a skill to
-// another one's, as a checkout could point to its hooks; those in a home directory to anywhere in it but what
-// is a client's own, as its owner made them. Other links are not followed: the path stays, and [workspace.Workspace.RefuseLink] refuses it.
+// Reached is where links lead that lie on the way to a directory in which a client looks, or a file of it; both are
+// relative to [workspace.Workspace.PlaceDir], with slashes. A project's links count only from one client's directory of
+// a skill to another one's, as a checkout could point to its hooks; those in a home directory to anywhere in it but
+// what is a client's own, as its owner made them. Other links are not followed: the path stays, and
+// [workspace.Workspace.RefuseLink] refuses it.
 func Reached(w *workspace.Workspace, dir string) string {
 	root, err := filepath.EvalSymlinks(w.PlaceDir())
 	if err != nil {
@@ -119,9 +120,9 @@ func (p *places) reach(dir string) string {
 	return to
 }
 
-// of are the files in which a target reads a deliverable, and the target that they are written for: another one where the
-// client finds what that one has. But where something is in the client's own place that is not ours, that is a copy like
-// others. Where links lead two clients to one directory, both get the skill as it is in the archive.
+// of are the files in which a target reads a deliverable, and the target that they are written for: another one where
+// the client finds what that one has. But where something is in the client's own place that is not ours, that is a copy
+// like others. Where links lead two clients to one directory, both get the skill as it is in the archive.
 func (p *places) of(t Target, m *facet.Manifest, d facet.Deliverable) (writer Target, files []Place) {
 	files = p.reachAll(t.Places(m, d))
 	if other := t.Elsewhere(m, d); other != nil && !slices.ContainsFunc(files, p.lies) {

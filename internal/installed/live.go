@@ -81,8 +81,8 @@ func upToBrace(text []byte) []byte {
 
 var outside = regexp.MustCompile("^\"?(?:[/~]|[^\\s\"@`]*\\.\\./)[^\\s\"`]*")
 
-// outsideFile is the file that is named by what follows an @, if that is not below the project: /etc/passwd, ~/.ssh/id_rsa,
-// ../other, with quotes too.
+// outsideFile is the file that is named by what follows an @, if that is not below the project: /etc/passwd,
+// ~/.ssh/id_rsa, ../other, with quotes too.
 func outsideFile(text []byte) []byte {
 	return outside.Find(text)
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
-// Live is what the client of the target does with the text of a deliverable when it loads it. That of a directory is not
-// known, and may be any.
+// Live is what the client of the target does with the text of a deliverable when it loads it. That of a directory is
+// not known, and may be any.
 func (t Target) Live(d facet.Deliverable, text []byte) (runs []wrap.Run) {
 	does := t.noun(d.Kind).live
 	if t.dir != "" {

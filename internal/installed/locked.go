@@ -175,8 +175,8 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 	return files, nil
 }
 
-// Has reports whether the files that are present in the directory of a skill are those that the lock has there. A file whose
-// locked form is not known here, as its contents are not in the store, counts as equal.
+// Has reports whether the files that are present in the directory of a skill are those that the lock has there. A file
+// whose locked form is not known here, as its contents are not in the store, counts as equal.
 func (l *LockedFacets) Has(dir string, present map[string]digest.Digest) bool {
 	n := 0
 	for at, f := range l.files {
@@ -192,8 +192,8 @@ func (l *LockedFacets) Has(dir string, present map[string]digest.Digest) bool {
 	return n == len(present)
 }
 
-// HasLess reports whether the client whose directory of a skill this is gets less of a front matter than was published, as far
-// as that is known.
+// HasLess reports whether the client whose directory of a skill this is gets less of a front matter than was published,
+// as far as that is known.
 func (l *LockedFacets) HasLess(dir string) bool {
 	for at, f := range l.files {
 		if strings.HasPrefix(at, dir+"/") && f.picked && f.less {
@@ -231,8 +231,8 @@ func (f lockedFacet) guessManifest() *facet.Manifest {
 	return m
 }
 
-// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that is not known
-// without the contents.
+// placedForm is the digest of a file for a target, and whether its front matter lacks members; zero if that is not
+// known without the contents.
 func (f lockedFacet) placedForm(target Target, place Place, d facet.Deliverable) (digest.Digest, bool, error) {
 	switch {
 	case place.Fixed != nil:

@@ -56,7 +56,8 @@ func IsHidden(name string) bool {
 	return strings.HasPrefix(name, ".") && name != ".git" && name != "." && name != ".."
 }
 
-// LooksIn reports what clients look for in the directory called name in one called hidden, of any directory of a project.
+// LooksIn reports what clients look for in the directory called name in one called hidden, of any directory of a
+// project.
 func LooksIn(hidden, name string) (facet.Kind, bool) {
 	if !IsHidden(hidden) {
 		return "", false
@@ -68,8 +69,8 @@ func LooksIn(hidden, name string) (facet.Kind, bool) {
 	return kind, ok
 }
 
-// KindDirs are the directories in which the target looks, each with what it looks for, relative to the project or to the
-// home directory, with slashes.
+// KindDirs are the directories in which the target looks, each with what it looks for, relative to the project or to
+// the home directory, with slashes.
 func (t Target) KindDirs() map[string]facet.Kind {
 	all := map[string]facet.Kind{}
 	maps.Copy(all, t.also)

@@ -18,8 +18,8 @@ const (
 	programPerm fs.FileMode = 0o755
 )
 
-// permOf is the mode of a file with these bytes: no wider than that of the file in whose place it is written, and of the
-// one that it comes from.
+// permOf is the mode of a file with these bytes: no wider than that of the file in whose place it is written, and of
+// the one that it comes from.
 func (p *Plan) permOf(o output, data []byte) fs.FileMode {
 	perm := PermOf(o.part.Of, o.place.Member, o.place.Skill != "", data)
 	if info, err := os.Lstat(p.w.Place(o.place.Path)); err == nil && info.Mode().IsRegular() {

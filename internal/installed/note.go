@@ -39,8 +39,8 @@ func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
 	return notes
 }
 
-// ReadLocked are the locked facets with the files that clients are to have of them, as far as their contents are in the store;
-// nothing is audited.
+// ReadLocked are the locked facets with the files that clients are to have of them, as far as their contents are in the
+// store; nothing is audited.
 func ReadLocked(w *workspace.Workspace) (*LockedFacets, error) {
 	l, err := openLocked(w)
 	if err == nil {

@@ -77,7 +77,8 @@ func placedMember(d facet.Deliverable, member string) string {
 	return string(d.Kind) + "s/" + d.Name + strings.TrimPrefix(member, own)
 }
 
-// SkillDir is the directory of a skill of a name, relative to the project, with slashes; "" if the target has no skills.
+// SkillDir is the directory of a skill of a name, relative to the project, with slashes; "" if the target has no
+// skills.
 func (t Target) SkillDir(name string) string {
 	if t.dir != "" {
 		return path.Join(t.dir, "skills", name)

@@ -282,8 +282,8 @@ func (p *Plan) addExtraEvidence(outputs map[string]output) error {
 	return nil
 }
 
-// Adopt remembers that the skill of a facet lay in directories before, none if it is known already, and which files of its
-// source were copied from there.
+// Adopt remembers that the skill of a facet lay in directories before, none if it is known already, and which files of
+// its source were copied from there.
 func (p *Plan) Adopt(name string, dirs, copies []string) {
 	f := p.after.Receipt.Facets[name]
 	if len(dirs) > 0 {

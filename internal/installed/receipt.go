@@ -41,8 +41,8 @@ type Files struct {
 	Report  evidence.Report // of files that are not used
 }
 
-// forgetLinked takes files out of a receipt whose directory is a link now that is followed: what is there is in its own place,
-// and is never deleted through the link.
+// forgetLinked takes files out of a receipt whose directory is a link now that is followed: what is there is in its own
+// place, and is never deleted through the link.
 func forgetLinked(w *workspace.Workspace, r *machine.Receipt) {
 	linked := map[string]bool{".": false}
 	var isLinked func(dir string) bool

@@ -7,8 +7,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
-// Share tells each of the targets of a project what it finds where another one has it, as a client would list what lies in
-// two places twice. A target whose directory several read has its skills there first; it writes what all of them need.
+// Share tells each of the targets of a project what it finds where another one has it, as a client would list what lies
+// in two places twice. A target whose directory several read has its skills there first; it writes what all of them
+// need.
 func Share(targets []Target) []Target {
 	shared := slices.Clone(targets)
 	dirs := map[string]*Target{} // in which skills are written
@@ -47,8 +48,8 @@ func Share(targets []Target) []Target {
 	return shared
 }
 
-// Elsewhere is the target of the project in whose place the client reads a deliverable too, so that it needs no copy of its
-// own; nil if there is none. What adapters gives to the client alone is only in its own.
+// Elsewhere is the target of the project in whose place the client reads a deliverable too, so that it needs no copy of
+// its own; nil if there is none. What adapters gives to the client alone is only in its own.
 func (t Target) Elsewhere(m *facet.Manifest, d facet.Deliverable) *Target {
 	other, adapters := t.skillsOf, m.Skills[d.MemberName()].Adapters
 	switch d.Kind {

@@ -17,8 +17,8 @@ import (
 )
 
 // CheckSources refuses facets of hallmark.toml whose source is a directory that overlaps one in which some client looks
-// for skills, agents or commands, whether the project has that client or not: what is installed would be its own source,
-// and taking it away would delete the only copy.
+// for skills, agents or commands, whether the project has that client or not: what is installed would be its own
+// source, and taking it away would delete the only copy.
 func CheckSources(w *workspace.Workspace) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
@@ -54,8 +54,8 @@ func refuseSource(w *workspace.Workspace, f project.Facet, why, hint string) err
 			f.Path, why))
 }
 
-// readsBelow reports whether the facet in a directory has files in another one below it: what is wrapped has all files, a
-// facet those that its manifest names.
+// readsBelow reports whether the facet in a directory has files in another one below it: what is wrapped has all files,
+// a facet those that its manifest names.
 func readsBelow(dir, below string) bool {
 	data, err := host.ReadFile(filepath.Join(dir, facet.ManifestFile), facet.MaxManifest)
 	if err != nil || data == nil {

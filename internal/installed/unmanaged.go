@@ -26,8 +26,8 @@ import (
 // maxUnmanaged is how many of what no facet put there are named.
 const maxUnmanaged = 100
 
-// Unmanaged is something in a directory in which clients look, and that neither the lock nor what this machine installed
-// accounts for: a skill with all its files, or one file of agents or commands.
+// Unmanaged is something in a directory in which clients look, and that neither the lock nor what this machine
+// installed accounts for: a skill with all its files, or one file of agents or commands.
 type Unmanaged struct {
 	Path  string     // relative to [workspace.Workspace.PlaceDir], with slashes
 	Kind  facet.Kind // of what clients look for there
@@ -43,8 +43,8 @@ type Unaccounted struct {
 	Nested  []string    // projects of their own below this one, which were left out
 }
 
-// Unmanaged finds what no facet put where clients look for skills, agents and commands: in dir, which is w.PlaceDir() or
-// a directory below it, and in all directories below that. In a home directory only the clients' own are looked at.
+// Unmanaged finds what no facet put where clients look for skills, agents and commands: in dir, which is w.PlaceDir()
+// or a directory below it, and in all directories below that. In a home directory only the clients' own are looked at.
 func (l *LockedFacets) Unmanaged(ctx context.Context, dir string) (*Unaccounted, error) {
 	files := l.files
 	if files == nil {
@@ -115,8 +115,8 @@ func (s *unmanagedSearch) account(at string) {
 	}
 }
 
-// accounts reports whether a facet has a file, or files in a directory. Another spelling counts only where the file system
-// takes both for one file.
+// accounts reports whether a facet has a file, or files in a directory. Another spelling counts only where the file
+// system takes both for one file.
 func (s *unmanagedSearch) accounts(at string) bool {
 	if s.files[at] || s.dirs[at] {
 		return true
@@ -214,8 +214,8 @@ func (s *unmanagedSearch) visitLink(name string, kind facet.Kind) {
 	}
 }
 
-// judgeLinks names the links that do not lead to what was searched, for the same purpose and under the same name, or to what
-// a facet has there.
+// judgeLinks names the links that do not lead to what was searched, for the same purpose and under the same name, or to
+// what a facet has there.
 func (s *unmanagedSearch) judgeLinks() {
 	root, err := filepath.EvalSymlinks(s.w.PlaceDir())
 	for _, l := range s.links {

@@ -41,9 +41,9 @@ func (t Target) User() Target {
 	return t
 }
 
-// Moved is a target for what its user has, as a variable of the environment moves it. Dir gives the directory that a variable
-// names, relative to the home directory, with slashes: "" if it is not set, and not ok if it is elsewhere. What would be
-// elsewhere is not installed.
+// Moved is a target for what its user has, as a variable of the environment moves it. Dir gives the directory that a
+// variable names, relative to the home directory, with slashes: "" if it is not set, and not ok if it is elsewhere.
+// What would be elsewhere is not installed.
 func (t Target) Moved(dir func(env string) (at string, ok bool)) Target {
 	if !t.home || t.user == nil || t.user.env == "" {
 		return t

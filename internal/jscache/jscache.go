@@ -13,9 +13,9 @@
 // everything in the store is. Other than there, nobody claims what a record says: a forged one would make a
 // script look as if it imported nothing. A file therefore bears a MAC under a key that lies in the
 // state directory and not in the cache, which people share, restore and copy. The MAC covers the version of
-// the scanner, the form of a record and the name of the plugin, too. A file that is missing, damaged, of another scanner or of
-// another machine holds nothing, and is replaced. Whoever reads the key may write records; it is a file of
-// the user's, as the program is.
+// the scanner, the form of a record and the name of the plugin, too. A file that is missing, damaged, of another
+// scanner or of another machine holds nothing, and is replaced. Whoever reads the key may write records; it is a file
+// of the user's, as the program is.
 //
 // Nothing fails here: where the directories cannot be read or written, each script is scanned.
 package jscache

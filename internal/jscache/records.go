@@ -26,8 +26,8 @@ var layout = func() string {
 	return b.String()
 }()
 
-// encode is the body of a file of at most limit bytes: of what was used and what was known besides, or if that is too long
-// of what was used; nil if that is, too.
+// encode is the body of a file of at most limit bytes: of what was used and what was known besides, or if that is too
+// long of what was used; nil if that is, too.
 func encode(limit int, used, known map[Key]result) []byte {
 	all := maps.Clone(used)
 	for k, r := range known {

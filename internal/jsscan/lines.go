@@ -44,8 +44,8 @@ func (l *lines) offset(piece []byte) int {
 	return int(at)
 }
 
-// ownPiece returns a piece of the code that stands where an expression does, for [lines.of]; nil if it has none. A name is
-// none: the tree has it once, for all places.
+// ownPiece returns a piece of the code that stands where an expression does, for [lines.of]; nil if it has none. A name
+// is none: the tree has it once, for all places.
 func ownPiece(e js.INode) []byte { return ownPieceIn(e, maxWithin) }
 
 // maxWithin is how deep, and how wide, a piece is looked for in an expression.
@@ -94,8 +94,8 @@ func ownPieceIn(e js.INode, depth int) []byte {
 	return nil
 }
 
-// pieceAt returns a piece of the code at a node, or of what holds it; above is that, from the file down. It is nil where
-// only names that have other places stand.
+// pieceAt returns a piece of the code at a node, or of what holds it; above is that, from the file down. It is nil
+// where only names that have other places stand.
 func pieceAt(n js.INode, above []js.INode) []byte {
 	if piece := ownPiece(n); piece != nil {
 		return piece

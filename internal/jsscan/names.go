@@ -4,8 +4,8 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// names knows what the names of a file stand for. A name that is anywhere given a root is that root everywhere, whatever
-// else it is given; nothing but names is followed.
+// names knows what the names of a file stand for. A name that is anywhere given a root is that root everywhere,
+// whatever else it is given; nothing but names is followed.
 type names struct {
 	given         map[*js.Var][]gift       // to the names that the file declares
 	roots         map[*js.Var]root         // that these may be
@@ -400,7 +400,8 @@ func (n *names) isInterop(f js.INode) bool {
 	return is
 }
 
-// givesGlobal reports whether an expression is Function('return this'), which gives the global object when it is called.
+// givesGlobal reports whether an expression is Function('return this'), which gives the global object when it is
+// called.
 func (n *names) givesGlobal(made js.INode) bool {
 	var of js.INode
 	var args []js.Arg

@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// scan finds what the tree of a file imports, and the globals that it uses. Lines are those of code, which the pieces of
-// the tree point into.
+// scan finds what the tree of a file imports, and the globals that it uses. Lines are those of code, which the pieces
+// of the tree point into.
 func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 	n := learnNames(ast)
 	s := &scanner{names: n, all: &lines{code: code}, bare: bareFinder{}}

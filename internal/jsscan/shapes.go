@@ -84,8 +84,8 @@ var (
 		return shape(`^(\(?this&&ID\)?\|\|)?\(?(function(ID)?\(ID\)\{return|\(?ID\)?=>(\{return)?)\(?ID&&(ID|typeofID===?"object"&&"default"inID)\)?` +
 			`\?ID:\{"?default"?:ID\};?\}?\)?$`)
 	})
-	// toESM matches the function that esbuild puts there, with the functions that it calls, and copyProps the one of these
-	// that is no member of Object.
+	// toESM matches the function that esbuild puts there, with the functions that it calls, and copyProps the one of
+	// these that is no member of Object.
 	toESM = sync.OnceValue(func() *regexp.Regexp {
 		return shape(`^\(ID,ID,ID\)=>\{?(?:return)?\(?ID=ID!=null\?(ID)\((ID)\(ID\)\):\{\},(ID)\(ID\|\|!ID\|\|!ID\?` +
 			`(ID)\(ID,"default",\{value:ID,enumerable:(?:true|!0)\}\):ID,ID\)\)?;?\}?$`)

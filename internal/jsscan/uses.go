@@ -117,8 +117,8 @@ func isGroup(n js.INode) bool {
 	return ok
 }
 
-// parent returns what holds a node, and is no parentheses, and the child of it that the node is, or is in. The node is the
-// one that is looked at, or above it.
+// parent returns what holds a node, and is no parentheses, and the child of it that the node is, or is in. The node is
+// the one that is looked at, or above it.
 func (s *scanner) parent(n js.INode) (parent, child js.INode) {
 	child = n
 	i := slices.Index(s.above, n)
@@ -370,7 +370,8 @@ func (s *scanner) callOf(arg js.INode) *js.CallExpr {
 	return call
 }
 
-// isReadArgument reports whether an argument is given to a function of the language that keeps and changes nothing of it.
+// isReadArgument reports whether an argument is given to a function of the language that keeps and changes nothing of
+// it.
 func (s *scanner) isReadArgument(arg *js.Arg, r root) bool {
 	call := s.callOf(arg)
 	if call == nil {

@@ -395,7 +395,8 @@ func (b bareFinder) add(e js.INode) {
 	}
 }
 
-// usesThis reports whether an argument is a function that uses its receiver, which for a listener of process is process.
+// usesThis reports whether an argument is a function that uses its receiver, which for a listener of process is
+// process.
 func (s *scanner) usesThis(arg js.Arg) bool {
 	f := withoutParens(arg.Value)
 	if v, ok := f.(*js.Var); ok {

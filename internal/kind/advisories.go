@@ -17,9 +17,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// advisoryEvidence says what is known against the packages of a server's closure that this system needs, by the database that
-// [policy] of hallmark.toml names; it is nil if that names none. Of Python they are all packages, as nothing is started
-// to find out which are needed. A database that cannot be read is evidence too.
+// advisoryEvidence says what is known against the packages of a server's closure that this system needs, by the
+// database that [policy] of hallmark.toml names; it is nil if that names none. Of Python they are all packages, as
+// nothing is started to find out which are needed. A database that cannot be read is evidence too.
 func advisoryEvidence(ctx context.Context, w *workspace.Workspace, server string, c *project.Closure) (evidence.Report,
 	error) {
 	database, where, err := w.Advisories(ctx, c.Root.Kind())
@@ -84,8 +84,8 @@ func knownEvidence(a advisory.Advisory, server, where string) evidence.Evidence 
 	return e
 }
 
-// unreadAdvisories is evidence of a database that cannot be read: it may know something. A missing consent, and a command
-// that was stopped, stay errors.
+// unreadAdvisories is evidence of a database that cannot be read: it may know something. A missing consent, and a
+// command that was stopped, stay errors.
 func unreadAdvisories(ctx context.Context, where string, err error) (evidence.Report, error) {
 	if refusal := wire.NotAgreed(err); refusal != nil {
 		return nil, refusal

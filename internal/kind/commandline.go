@@ -31,7 +31,8 @@ type commandLine struct {
 }
 
 // OpenNamed opens what a declared command line names, without the code that its script loads by itself, since no lock
-// says what that was. Of approval it uses the path that is searched, and the runtime that was approved, which may be nil.
+// says what that was. Of approval it uses the path that is searched, and the runtime that was approved, which may be
+// nil.
 func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval,
 	open process.Opener) (*program.Program, error) {
 	return commandLine{w, s, nil, approval, open}.open(ctx, false)

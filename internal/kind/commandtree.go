@@ -25,8 +25,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// commandTree is the directory of a local server, which is hashed as a whole: every file in it but those that [commandTree.leavesOut]
-// names.
+// commandTree is the directory of a local server, which is hashed as a whole: every file in it but those that
+// [commandTree.leavesOut] names.
 type commandTree struct {
 	dir         string   // with links resolved
 	written     []string // paths in dir that hallmark.toml names as data, or that Hallmark itself keeps there

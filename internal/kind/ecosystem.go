@@ -55,7 +55,8 @@ type ecosystem struct {
 	// runtime makes nothing.
 	compile func(ctx context.Context, w *workspace.Workspace, st *store.Store, server string, rt *project.Runtime,
 		tree *store.Slot, judge program.JudgeFunc) (*program.Installed, error)
-	// start makes a program start the package of an entry from a slot of the store, with what was compiled of it, or nil.
+	// start makes a program start the package of an entry from a slot of the store, with what was compiled of it, or
+	// nil.
 	start func(p *program.Program, w *workspace.Workspace, slot, compiled *store.Slot, entry project.ServerLock) error
 }
 

@@ -17,9 +17,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// ResolveFile resolves the package ref, which lies in a file on this machine and which no registry need have: it and what it
-// depends on are installed as those of a server that is pinned. The workspace of d fetches with that file in its place, see
-// [fetch.Client.WithFiles]; the command of d's server is not looked at. bin is the executable to start, "" for the one that is meant.
+// ResolveFile resolves the package ref, which lies in a file on this machine and which no registry need have: it and
+// what it depends on are installed as those of a server that is pinned. The workspace of d fetches with that file in
+// its place, see [fetch.Client.WithFiles]; the command of d's server is not looked at. bin is the executable to start,
+// "" for the one that is meant.
 func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin string) (Resolved, error) {
 	var k ecosystem
 	var words []string
@@ -72,7 +73,8 @@ func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin
 // maxFirstLine bounds a script whose first line is looked at, in bytes.
 const maxFirstLine = 64 << 20
 
-// checkScript refuses a script that a tarball of npm does not hold, and warns of one that npx would not start with node, as we do.
+// checkScript refuses a script that a tarball of npm does not hold, and warns of one that npx would not start with
+// node, as we do.
 func checkScript(h *host.Host, tarball, script string) error {
 	text, err := packagefile.ReadNPMFile(tarball, script, maxFirstLine)
 	if err != nil {

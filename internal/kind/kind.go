@@ -62,7 +62,8 @@ type Declaration struct {
 	// Begin is called before anything is sent to a server that is reached by its URL, unless this
 	// machine approved its present declaration. Nil means yes: the caller has asked.
 	Begin func(project.Server) (bool, error)
-	// Given are values of variables that the user's client gives the server, so that consent to send it them was given there.
+	// Given are values of variables that the user's client gives the server, so that consent to send it them was given
+	// there.
 	Given map[string]string
 	// Judge judges what is known about the server so far, together with its argument.
 	Judge program.JudgeFunc

@@ -21,7 +21,8 @@ func releasesOf(ctx context.Context, h *host.Host, refs ...artifact.Ref) ([]fetc
 }
 
 // ReleaseEvidence asks the package registry whether a version is still what its publisher wants to be used. It is nil
-// for refs of kinds whose registries do not say. That a registry shows no package, and does not say why, is evidence too.
+// for refs of kinds whose registries do not say. That a registry shows no package, and does not say why, is evidence
+// too.
 func ReleaseEvidence(ctx context.Context, h *host.Host, ref artifact.Ref) (evidence.Report, error) {
 	if !fetch.HasReleases(ref.Kind()) {
 		return nil, nil

@@ -151,8 +151,8 @@ func (k ecosystem) installTree(ctx context.Context, l Locked, st *store.Store, o
 	return err
 }
 
-// findCompiled finds in the store what this machine compiled of a tree before, made, or nil. If that differs, it is moved
-// away, and there is no slot in the result.
+// findCompiled finds in the store what this machine compiled of a tree before, made, or nil. If that differs, it is
+// moved away, and there is no slot in the result.
 func (k ecosystem) findCompiled(ctx context.Context, w *workspace.Workspace, st *store.Store, server, platform string,
 	made digest.Digest) (*program.Installed, error) {
 	if made.IsZero() {

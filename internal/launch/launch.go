@@ -116,9 +116,9 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	return exitCode, judged, true, err
 }
 
-// startDir returns the directory in which the server is started: the project's, so that it finds the same files wherever
-// its client was started. What is fetched for the user's own clients belongs to no project, and is started where its
-// client is, as without Hallmark.
+// startDir returns the directory in which the server is started: the project's, so that it finds the same files
+// wherever its client was started. What is fetched for the user's own clients belongs to no project, and is started
+// where its client is, as without Hallmark.
 func (l *Launch) startDir() string {
 	w := l.Workspace
 	if w.Home == "" || l.Entry == nil || l.Entry.Source.Local() || l.Entry.Launch.Facet != "" {

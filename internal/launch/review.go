@@ -318,7 +318,8 @@ func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, 
 	}
 	varying := chosen(guard.Varying)
 	out.Entry.Varying = slices.Compact(slices.Sorted(slices.Values(slices.Concat(entry.Varying, varying))))
-	// An item that one client did not see stays approved. An item that no client saw is removed, and so is one that varies.
+	// An item that one client did not see stays approved. An item that no client saw is removed, and so is one that
+	// varies.
 	if out.Surface, err = surface.Overlay(locked, s); err == nil {
 		out.Surface, err = out.Surface.Without(slices.Concat(chosen(guard.Gone), out.Entry.Varying)...)
 	}

@@ -54,10 +54,10 @@ type Trial struct {
 	Shown    *program.Shown
 }
 
-// Try does with a package what its users will do, before it is published: it packs the npm package or Python project in the directory
-// path, or takes the tarball or wheel there, hashes it, checks the server.json beside it, or writes one, installs the package with
-// what it depends on as pinning does, starts it, and returns what it shows. Nothing is published or sent. With an error, the
-// trial says how far it came.
+// Try does with a package what its users will do, before it is published: it packs the npm package or Python project in
+// the directory path, or takes the tarball or wheel there, hashes it, checks the server.json beside it, or writes one,
+// installs the package with what it depends on as pinning does, starts it, and returns what it shows. Nothing is
+// published or sent. With an error, the trial says how far it came.
 func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Trial, err error) {
 	t = &Trial{}
 	next := func() {
@@ -119,7 +119,8 @@ type trying struct {
 // documentFile is the name of a server.json.
 const documentFile = "server.json"
 
-// pack packs the directory, or copies the file. A draft of the server.json is written before, since it may be packed with the rest.
+// pack packs the directory, or copies the file. A draft of the server.json is written before, since it may be packed
+// with the rest.
 func (x *trying) pack(ctx context.Context) (err error) {
 	if x.Packed {
 		if _, err := os.Lstat(filepath.Join(x.beside, documentFile)); errors.Is(err, fs.ErrNotExist) {
@@ -217,8 +218,8 @@ func (x *trying) hash(ctx context.Context) (map[artifact.Ref]string, error) {
 	return files, err
 }
 
-// readDocument reads the server.json and checks it; h fetches with the package's file. Of a file it writes a draft of one first, if
-// there is none.
+// readDocument reads the server.json and checks it; h fetches with the package's file. Of a file it writes a draft of
+// one first, if there is none.
 func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 	path := filepath.Join(x.beside, documentFile)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -257,7 +258,8 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 	return err
 }
 
-// notePublished notes that the registry has the version already: its files do not change any more. What cannot be asked is not noted.
+// notePublished notes that the registry has the version already: its files do not change any more. What cannot be asked
+// is not noted.
 func (x *trying) notePublished(ctx context.Context) {
 	all, err := x.host.Fetch.Releases(ctx, x.Ref.Release())
 	if err == nil && len(all) == 1 && !all[0].Gone {

@@ -90,8 +90,8 @@ func packDirectory(ctx context.Context, root *os.Root, in string, f project.Face
 	return &packed, nil
 }
 
-// listPublic lists a directory of this machine that is to be wrapped, with the modes of files that not everybody may read.
-// What only its owner may is left out, unless it was asked for.
+// listPublic lists a directory of this machine that is to be wrapped, with the modes of files that not everybody may
+// read. What only its owner may is left out, unless it was asked for.
 func listPublic(root *os.Root, in string, private bool) (wrap.Dir, map[string]fs.FileMode, error) {
 	d, err := listDirectory(root)
 	if err != nil {

@@ -28,8 +28,8 @@ type Folder struct {
 	Private []string                 // files that are left out of it, as only their owner is to read them
 }
 
-// ReadFolder reads the folder of a skill on this machine, for the project in a directory, as the facet of a name, with what is private if that is asked for.
-// A facet and a plugin are none.
+// ReadFolder reads the folder of a skill on this machine, for the project in a directory, as the facet of a name, with
+// what is private if that is asked for. A facet and a plugin are none.
 func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -166,8 +166,8 @@ func (gitSource) findVersions(ctx context.Context, w *workspace.Workspace, f pro
 	return now, evidence.Report{movedTagEvidence(f, *locked, commit)}, nil
 }
 
-// holdsSame reports whether a commit has the contents of a facet that are locked. One that cannot be read as a facet has
-// others.
+// holdsSame reports whether a commit has the contents of a facet that are locked. One that cannot be read as a facet
+// has others.
 func holdsSame(ctx context.Context, w *workspace.Workspace, repo gitrepo.Repository, f project.Facet, id string,
 	locked project.FacetLock) (bool, error) {
 	commit, err := w.Repositories.Fetch(ctx, repo, id)

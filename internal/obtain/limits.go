@@ -31,8 +31,8 @@ func (e *limitError) Error() string { return e.text }
 
 func (e *limitError) Unwrap() error { return e.err }
 
-// explainLimit says of an error about a limit what there is, and how to go on: the line of hallmark.toml that takes the facet
-// all the same. Other errors stay as they are. Files are those of the facet, nil if they are not known.
+// explainLimit says of an error about a limit what there is, and how to go on: the line of hallmark.toml that takes the
+// facet all the same. Other errors stay as they are. Files are those of the facet, nil if they are not known.
 func explainLimit(err error, files []tree.File, l archive.Limits) error {
 	var e *archive.Error
 	if !errors.As(err, &e) {
@@ -75,8 +75,8 @@ func describeFiles(files []tree.File, size int64) string {
 		evidence.Group(size), surface.Escape(largest.Path), evidence.Group(largest.Size))
 }
 
-// limitHint names the line that sets a limit, which is now, to twice as much until it is enough for what is needed; the most
-// that can be set is given.
+// limitHint names the line that sets a limit, which is now, to twice as much until it is enough for what is needed; the
+// most that can be set is given.
 func limitHint(key, flag string, now, need, most int64) string {
 	const less = "leave files out of it, or take a part of it: --sub, --path, --skill"
 	if now >= most || need > most {

@@ -72,7 +72,8 @@ func passing(mode fs.FileMode) fs.FileMode {
 	return bits
 }
 
-// reachBelow are the bits that the directories between a project and a directory in it leave to others; all outside of it.
+// reachBelow are the bits that the directories between a project and a directory in it leave to others; all outside of
+// it.
 func reachBelow(project, dir string) (fs.FileMode, error) {
 	bits := fs.ModePerm
 	dir, err := filepath.Abs(dir)
@@ -93,8 +94,9 @@ func reachBelow(project, dir string) (fs.FileMode, error) {
 	return bits, nil
 }
 
-// privateFiles are the files of a directory of this machine that are left out of what is made of it, with why: those that
-// are called as secrets are, and those that nobody but their owner can read, where others can read the directory's own text.
+// privateFiles are the files of a directory of this machine that are left out of what is made of it, with why: those
+// that are called as secrets are, and those that nobody but their owner can read, where others can read the directory's
+// own text.
 func privateFiles(d wrap.Dir, modes map[string]fs.FileMode) map[string]string {
 	const (
 		along = "; --private, or 'private = true' in hallmark.toml, takes it along"

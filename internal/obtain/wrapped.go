@@ -32,8 +32,8 @@ type dirSource interface {
 		offline bool) (d wrap.Dir, done func() error, err error)
 }
 
-// List is what is in the directory that a declaration names: facets, skills and plugins. Of a source without directories,
-// such as a registry, it is an error.
+// List is what is in the directory that a declaration names: facets, skills and plugins. Of a source without
+// directories, such as a registry, it is an error.
 func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (items []wrap.Item, err error) {
 	source, ok := sourceOf(f).(dirSource)
 	if !ok {
@@ -128,8 +128,8 @@ func interruptible(ctx context.Context, d wrap.Dir) wrap.Dir {
 	return d
 }
 
-// packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not everybody may
-// read.
+// packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not
+// everybody may read.
 func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string, rule int,
 	limits archive.Limits) (*packedDir, error) {
 	wrapped, err := wrap.By(rule, interruptible(ctx, d), name)

@@ -18,8 +18,8 @@ import (
 
 // checkClaims is the registry's half of a publish: it fetches every file for which doc claims a
 // hash, compares the file with the claim and with its own registry's claims, and reads which server
-// each package belongs to: from the files that it fetched, else from what their registry says of them. Packages without a
-// claim are not downloaded.
+// each package belongs to: from the files that it fetched, else from what their registry says of them. Packages without
+// a claim are not downloaded.
 func checkClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
 	bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
@@ -95,8 +95,8 @@ func listUnclaimed(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	return unclaimed, nil
 }
 
-// checkOwnership asks the registry of a package which server it belongs to, and compares that with name. known is what was
-// observed of the package.
+// checkOwnership asks the registry of a package which server it belongs to, and compares that with name. known is what
+// was observed of the package.
 func checkOwnership(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
 	bundleHosts []string, known ...evidence.Evidence) (evidence.Evidence, error) {
 	if !isBundle(ref) {
@@ -118,7 +118,8 @@ func isBundle(ref artifact.Ref) bool {
 	return ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS
 }
 
-// OwnDomain, among the hosts of an operator, stands for the domain that a server's name begins with, and those below it.
+// OwnDomain, among the hosts of an operator, stands for the domain that a server's name begins with, and those below
+// it.
 const OwnDomain = "own"
 
 // allowedBundle reports whether ref is at one of the two well-known hosts of bundles, or

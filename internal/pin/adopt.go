@@ -87,7 +87,8 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 	return out
 }
 
-// addGiven adds the values to out that an entry gives a server in variables that it may have, or will once it is rewritten.
+// addGiven adds the values to out that an entry gives a server in variables that it may have, or will once it is
+// rewritten.
 func addGiven(out map[string]string, s project.Server, e clients.Server) {
 	may := slices.Concat(s.Variables, s.HeaderVariables())
 	for name, value := range e.Values() {
@@ -104,8 +105,8 @@ func addGiven(out map[string]string, s project.Server, e clients.Server) {
 }
 
 // adopt finds the servers called names, or all, in the files of clients and declares them in
-// w.Config. It returns the names of the servers to pin. What cannot be taken over is in the result, and does not stop the
-// others.
+// w.Config. It returns the names of the servers to pin. What cannot be taken over is in the result, and does not stop
+// the others.
 func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []string, error) {
 	from := o.From
 	files, err := from.find(w)
@@ -174,7 +175,8 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 	return a, wanted, a.declare(w, wanted)
 }
 
-// tryRewrite returns why an entry that was taken over cannot be rewritten, and leaves it then: it must not stop the others.
+// tryRewrite returns why an entry that was taken over cannot be rewritten, and leaves it then: it must not stop the
+// others.
 func (a *adoption) tryRewrite(data []byte, s clients.Server, as string) error {
 	var err error
 	if s.URL != "" {
@@ -353,7 +355,8 @@ func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *pr
 	}
 }
 
-// userServerName returns the nth name to try for the server of an entry: its own, then with its client's, then numbered.
+// userServerName returns the nth name to try for the server of an entry: its own, then with its client's, then
+// numbered.
 func userServerName(s clients.Server, n int) string {
 	const most = 64 - len("-9999")
 	name := strings.TrimLeft(unnamedRE().ReplaceAllString(s.Name, "-"), "._-")
@@ -391,7 +394,8 @@ func sameCommand(a, b project.Server) bool {
 	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments) && a.URL == b.URL
 }
 
-// headerVariables returns the variables in which a client gives hallmark run the values of an entry's headers, by header.
+// headerVariables returns the variables in which a client gives hallmark run the values of an entry's headers, by
+// header.
 func headerVariables(s clients.Server) map[string]string {
 	out, used := map[string]string{}, map[string]bool{}
 	for _, header := range slices.Sorted(slices.Values(s.Headers)) {

@@ -74,7 +74,8 @@ func (c ClientFiles) find(w *workspace.Workspace) ([]clients.File, error) {
 	}), nil
 }
 
-// findRewritten returns the selected files, and those of the same client that this machine remembers to have rewritten for w.
+// findRewritten returns the selected files, and those of the same client that this machine remembers to have rewritten
+// for w.
 func (c ClientFiles) findRewritten(w *workspace.Workspace) ([]clients.File, error) {
 	found, err := c.find(w)
 	if err != nil || c.Config != "" {

@@ -42,7 +42,8 @@ type Options struct {
 	// Program is the file of this program, which entries of the user's own files start then; "" is "hallmark", which
 	// their client finds in its PATH.
 	Program string
-	// Keep leaves servers as they are that are locked and approved as they are declared, and only rewrites their entries.
+	// Keep leaves servers as they are that are locked and approved as they are declared, and only rewrites their
+	// entries.
 	Keep bool
 }
 

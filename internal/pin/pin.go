@@ -39,8 +39,8 @@ import (
 // the exact artifacts, fetches and hashes them, compares them with all claims about them, starts
 // the server to capture its surface, and asks for consent. Then it writes the lock, surfaces,
 // closures and this machine's approval, and for servers from files of clients also hallmark.toml
-// and these files, all at once. A server that fails does not stop the others: its error is in its result, and all errors
-// are joined in the one that is returned.
+// and these files, all at once. A server that fails does not stop the others: its error is in its result, and all
+// errors are joined in the one that is returned.
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
 	if err := o.From.refuseHome(dir); err != nil {
 		return nil, err
@@ -127,7 +127,8 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	return all, errors.Join(failed...)
 }
 
-// commitPinned writes the lock with the servers that were pinned, the files beside it, and those that their clients have.
+// commitPinned writes the lock with the servers that were pinned, the files beside it, and those that their clients
+// have.
 func commitPinned(ctx context.Context, w *workspace.Workspace, from *adoption, pinned []*Pinned, files []durable.File,
 	o Options) error {
 	if from != nil {
@@ -264,8 +265,8 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	return workspace.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.found.Closure), nil
 }
 
-// lockShown takes over what the server showed, without the items that vary: of the same bytes, those that were locked as
-// varying do so still. It fails if no tool is left.
+// lockShown takes over what the server showed, without the items that vary: of the same bytes, those that were locked
+// as varying do so still. It fails if no tool is left.
 func (p *Pinning) lockShown(shown *program.Shown) error {
 	entry := &p.Result.Entry
 	if b := p.Result.Before; b != nil && !entry.Source.Remote() && sameArtifacts(*b, *entry) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's own
-// files start.
+// adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's
+// own files start.
 func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool, program string) (files []durable.File,
 	err error) {
 	if a.config != nil {

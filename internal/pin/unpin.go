@@ -109,8 +109,8 @@ type Unpinned struct {
 	Err      error    `json:"-"`        // why one is not; the server stays locked then
 }
 
-// Unpin undoes [Pin] for the named servers, or all that no facet brought: it restores their entries in files of clients, and
-// removes them from the lock, with the files beside it and this machine's approval. They stay
+// Unpin undoes [Pin] for the named servers, or all that no facet brought: it restores their entries in files of
+// clients, and removes them from the lock, with the files beside it and this machine's approval. They stay
 // declared in hallmark.toml, unless o.Undeclare. It does all of this or nothing, unless o.Each.
 func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions) ([]Unpinned, error) {
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, true)
@@ -219,8 +219,8 @@ func restoreUnread(ctx context.Context, h *host.Host, dir string, names []string
 	return all, why
 }
 
-// undoable returns names, sorted, or if there are none those of the servers that hallmark.toml declares, and of those that
-// entries of clients' files were rewritten to start.
+// undoable returns names, sorted, or if there are none those of the servers that hallmark.toml declares, and of those
+// that entries of clients' files were rewritten to start.
 func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string, error) {
 	if len(names) > 0 {
 		return slices.Compact(slices.Sorted(slices.Values(names))), nil
@@ -357,7 +357,8 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 	return files, where, failed, o.requireConsent(foreign)
 }
 
-// startsServer reports whether the entry of an original still starts its server, or cannot be told to start another program.
+// startsServer reports whether the entry of an original still starts its server, or cannot be told to start another
+// program.
 func startsServer(w *workspace.Workspace, f clients.File, data []byte, o clients.Original) bool {
 	servers, err := clients.Parse(f, data)
 	if err != nil {

@@ -105,7 +105,8 @@ func (l *InstallLock) Evidence(r *plugin.Result, found Found, remembered bool) (
 }
 
 // zip compares the digest of the zip, which is not kept, with the zip that packing gives. Where another program packed
-// it, this machine has to remember the lock; what a lock of another form says of it is then not proved, see [Lock.Unproved].
+// it, this machine has to remember the lock; what a lock of another form says of it is then not proved, see
+// [Lock.Unproved].
 func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered bool) (evidence.Report, error) {
 	if l.SHA256 == "" {
 		return nil, nil

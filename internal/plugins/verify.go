@@ -123,7 +123,8 @@ type lockedModules struct {
 	files digest.Digest // of all that belongs to the plugin
 }
 
-// findModules compares the external packages beside a plugin with its lock. Without a lock that says what they are, they are not copied, which is evidence too.
+// findModules compares the external packages beside a plugin with its lock. Without a lock that says what they are,
+// they are not copied, which is evidence too.
 func (s *Source) findModules(ctx context.Context, path string, m *plugin.Manifest,
 	flags plugin.Flags) (*lockedModules, evidence.Report, error) {
 	claim := evidence.Claim{Subject: m.Subject() + ": " + modulesDir, Scheme: evidence.Installed,

@@ -77,8 +77,8 @@ type capturer struct {
 // Capture starts the program for a client of the newest and one of the oldest version, each once with no
 // capabilities and once with all. Only if these are shown different things is it started for clients of
 // the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
-// Capture joins what all are shown, and names apart what two were shown differently. timeout bounds each process; 0 is a minute, or more if it is declared. What the
-// server prints is shown if that fails, or once it takes long.
+// Capture joins what all are shown, and names apart what two were shown differently. timeout bounds each process; 0 is
+// a minute, or more if it is declared. What the server prints is shown if that fails, or once it takes long.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
 	timeout time.Duration) (_ *Shown, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
@@ -117,8 +117,8 @@ type Shown struct {
 	Varying map[string]string
 }
 
-// Withhold takes items of which a lock says that they vary, though not always in a few starts, out of what was the same.
-// Those of an excluded kind were not looked at.
+// Withhold takes items of which a lock says that they vary, though not always in a few starts, out of what was the
+// same. Those of an excluded kind were not looked at.
 func (s *Shown) Withhold(keys []string, excluded map[surface.Kind]bool) (err error) {
 	for _, key := range keys {
 		if s.Varying[key] == "" && !excluded[surface.KindOf(key)] {

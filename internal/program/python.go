@@ -72,8 +72,8 @@ const sitePackages = "site-packages"
 func BytecodePlatform(platform string) string { return platform + " bytecode" }
 
 // CompilePython puts the bytecode of a python package's tree into the store. The result is nil if there is none, or if
-// it cannot be made, which is said: the server then starts from its sources. The evidence that the tree is what it should
-// be has been judged.
+// it cannot be made, which is said: the server then starts from its sources. The evidence that the tree is what it
+// should be has been judged.
 func CompilePython(ctx context.Context, w *workspace.Workspace, s *store.Store, server string, rt *project.Runtime,
 	tree *store.Slot, judge JudgeFunc) (*Installed, error) {
 	st, err := s.Stage()

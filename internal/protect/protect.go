@@ -1,5 +1,5 @@
-// Package protect puts the servers of the user's own MCP clients behind Hallmark: [Protect] locks what their files start,
-// and rewrites these to start "hallmark run"; [Undo] gives the files back.
+// Package protect puts the servers of the user's own MCP clients behind Hallmark: [Protect] locks what their files
+// start, and rewrites these to start "hallmark run"; [Undo] gives the files back.
 //
 // The servers are locked in the project of the user's own clients, which is in the user's configuration directory,
 // whatever the current directory is.
@@ -33,8 +33,8 @@ type Options struct {
 	Program string   // the file of this program, which the clients start then
 	Dry     bool     // find out what would be protected, and change nothing
 	Pin     pin.Options
-	// Allow asks whether the servers of one client are to be fetched, started to see what they show, locked, and started
-	// by hallmark run from then on. Nil means yes.
+	// Allow asks whether the servers of one client are to be fetched, started to see what they show, locked, and
+	// started by hallmark run from then on. Nil means yes.
 	Allow func(Client) (bool, error)
 	// Done is called when nothing more happens to a client.
 	Done func(Client)
@@ -98,8 +98,8 @@ type Unread struct {
 	Reason string `json:"reason"`
 }
 
-// Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server that
-// fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
+// Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server
+// that fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
 func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	place := h.Places.Config
 	r := &Result{Project: place, Clients: []*Client{}}
@@ -152,8 +152,8 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	return r, errors.Join(all...)
 }
 
-// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none. first is what its hint
-// says to do before the directory is moved away.
+// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none. first is what its
+// hint says to do before the directory is moved away.
 func checkReadable(h *host.Host, dir, first string) error {
 	w, err := workspace.Peek(h, dir)
 	if err != nil {
@@ -177,8 +177,8 @@ func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error
 	return found, nil
 }
 
-// notCarried says that the entry of a protected server does not name the directories that a variable of this environment
-// moves, as one that was written before the variable was set; "" if it does.
+// notCarried says that the entry of a protected server does not name the directories that a variable of this
+// environment moves, as one that was written before the variable was set; "" if it does.
 func notCarried(h *host.Host, s scan.Server) string {
 	if s.State != scan.StateGuarded || len(h.Places.Arguments()) == 0 || slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
 		return ""
@@ -187,8 +187,8 @@ func notCarried(h *host.Host, s scan.Server) string {
 		"withholds such variables does not start it"
 }
 
-// add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not any
-// more. place is the project of the user's own clients.
+// add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
+// any more. place is the project of the user's own clients.
 func (r *Result) add(h *host.Host, s scan.Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
@@ -324,8 +324,8 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 	return errors.Join(all...)
 }
 
-// hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is declared,
-// and this one is not yet.
+// hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is
+// declared, and this one is not yet.
 func hintFor(s *Server, client, place string) string {
 	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
 		s.Name, "--client", client, "--write-config", "--project", place})+" ")

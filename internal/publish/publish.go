@@ -152,8 +152,8 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	return p, nil
 }
 
-// sendAgain calls send up to three times while what is between us and the registry fails, or the answer is lost: a version is
-// published once, however often it is sent.
+// sendAgain calls send up to three times while what is between us and the registry fails, or the answer is lost: a
+// version is published once, however often it is sent.
 func sendAgain(ctx context.Context, h *host.Host, send func() (*registry.Envelope, error)) (*registry.Envelope, error) {
 	for pause := time.Second; ; pause *= 2 {
 		record, err := send()
@@ -169,8 +169,8 @@ func sendAgain(ctx context.Context, h *host.Host, send func() (*registry.Envelop
 	}
 }
 
-// isPassing reports whether an error is of a proxy before the registry, or of an answer that was lost on its way. A registry that
-// says itself when to try again is not sent the same at once.
+// isPassing reports whether an error is of a proxy before the registry, or of an answer that was lost on its way. A
+// registry that says itself when to try again is not sent the same at once.
 func isPassing(err error) bool {
 	if p, ok := errors.AsType[*registry.Problem](err); ok {
 		return p.RetryAfter == 0 &&

@@ -193,8 +193,8 @@ func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report
 	return report
 }
 
-// isOfRelease reports whether a claim is about the only file of the release of PyPI that ref is a file of. A file that came
-// later is another one than was claimed, so that it does not match.
+// isOfRelease reports whether a claim is about the only file of the release of PyPI that ref is a file of. A file that
+// came later is another one than was claimed, so that it does not match.
 func isOfRelease(subject string, ref artifact.Ref) bool {
 	release, err := artifact.Parse(subject)
 	return err == nil && release.Filename() == "" && release.Normal() == ref.Release()

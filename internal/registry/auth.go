@@ -48,8 +48,8 @@ func (p Permission) matches(name string) bool {
 	return name == p.Resource
 }
 
-// ClaimedNames returns the names that a token says it may publish, nil if it is no JSON Web Token. Nothing is checked: it is for
-// the holder of the token to read.
+// ClaimedNames returns the names that a token says it may publish, nil if it is no JSON Web Token. Nothing is checked:
+// it is for the holder of the token to read.
 func ClaimedNames(token string) (names []string) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -41,8 +41,8 @@ func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, ev
 	return files, nil, err
 }
 
-// rewrittenFiles returns the files that are not among files, and of which this machine remembers that entries of them were
-// rewritten.
+// rewrittenFiles returns the files that are not among files, and of which this machine remembers that entries of them
+// were rewritten.
 func rewrittenFiles(h *host.Host, o Options, files []clients.File) (out []clients.File) {
 	paths, _ := workspace.RewrittenFiles(h) // what cannot be read of that, 'undo' and 'unpin' say
 	for _, path := range paths {

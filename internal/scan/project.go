@@ -163,8 +163,8 @@ func (sc *scan) unmanagedEvidence(ctx context.Context) (report evidence.Report, 
 	return report, nil
 }
 
-// projectWith returns the project that a directory is in. Without one it is a workspace in which nothing is locked, and so
-// it is if its files cannot be read, which hallmark check reports; nil if the directory is gone.
+// projectWith returns the project that a directory is in. Without one it is a workspace in which nothing is locked, and
+// so it is if its files cannot be read, which hallmark check reports; nil if the directory is gone.
 func (sc *scan) projectWith(dir string) (w *workspace.Workspace, isProject bool) {
 	at := sc.projectOf("", dir)
 	if at != "" {

@@ -39,13 +39,14 @@ type Options struct {
 	Home  string // the user's home directory
 	// Project scans only the project in Dir: the clients' files there and in every directory below.
 	Project bool
-	// Strict refuses what a hallmark.toml opts out of, in this project or one below it, and what clients read there that no
-	// lock covers.
+	// Strict refuses what a hallmark.toml opts out of, in this project or one below it, and what clients read there
+	// that no lock covers.
 	Strict bool
 	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
 	// nothing tells which program is hallmark.
 	Program string
-	// Rewritten says to read, besides the user's files, those that entries of were rewritten in before, wherever they lie.
+	// Rewritten says to read, besides the user's files, those that entries of were rewritten in before, wherever they
+	// lie.
 	Rewritten bool
 }
 
@@ -374,8 +375,8 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	return out, append(report, own...)
 }
 
-// launcherVariables are the beginnings of variables that launchers read themselves, and plainVariables those of them that
-// say nothing about which package they take, or from where. A launcher's variable that is not known counts.
+// launcherVariables are the beginnings of variables that launchers read themselves, and plainVariables those of them
+// that say nothing about which package they take, or from where. A launcher's variable that is not known counts.
 var (
 	launcherVariables = []string{"NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "UV_", "PIP_", "PIPX_", "DOCKER_", "CONTAINER_", "DENO_", "DOTNET_", "NUGET_"}
 	plainVariables    = []string{"NPM_CONFIG_LOGLEVEL", "NPM_CONFIG_YES", "NPM_CONFIG_FUND", "NPM_CONFIG_AUDIT",
@@ -383,8 +384,8 @@ var (
 		"PIP_DISABLE_PIP_VERSION_CHECK", "PIP_NO_INPUT", "DOTNET_NOLOGO", "DOTNET_CLI_TELEMETRY_OPTOUT", "DENO_NO_UPDATE_CHECK"}
 )
 
-// choosesPackage reports whether a variable of an entry may say where its launcher takes packages from, or makes programs
-// load other code than their own.
+// choosesPackage reports whether a variable of an entry may say where its launcher takes packages from, or makes
+// programs load other code than their own.
 func choosesPackage(name string) bool {
 	upper := strings.ToUpper(name)
 	own := slices.ContainsFunc(launcherVariables, func(prefix string) bool { return strings.HasPrefix(upper, prefix) })

@@ -36,13 +36,13 @@ const (
 	maxSeenEntries = 50_000
 )
 
-// seenServers is the file of what this machine saw of the user's own clients, when it looked last. Nothing relies on it:
-// without it nothing is news.
+// seenServers is the file of what this machine saw of the user's own clients, when it looked last. Nothing relies on
+// it: without it nothing is news.
 type seenServers struct {
 	Version int       `json:"seen_version"` // 1
 	Looked  time.Time `json:"looked"`
-	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, file, scope and name. That of an
-	// entry that Hallmark guards is empty, because it is the entry before that returns when it is given back.
+	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, file, scope and name. That
+	// of an entry that Hallmark guards is empty, because it is the entry before that returns when it is given back.
 	Entries map[string]string `json:"entries"`
 }
 
@@ -120,8 +120,8 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	return durable.WriteFile(name, append(data, '\n'), 0o600)
 }
 
-// readSeen reads the file of what was seen. One that is missing, or damaged, holds nothing; one of a later version is an
-// error.
+// readSeen reads the file of what was seen. One that is missing, or damaged, holds nothing; one of a later version is
+// an error.
 func readSeen(name string) (seenServers, error) {
 	data, err := host.ReadFile(name, maxSeen)
 	if err != nil {

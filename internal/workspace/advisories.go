@@ -40,9 +40,9 @@ func (a *advisories) close() {
 }
 
 // Advisories opens the database of advisories about packages of a kind that [policy] names, and returns where it is, in
-// words for a person. Without such a setting, and for kinds of which nobody keeps advisories, both are zero. Of a URL it
-// keeps a copy in the cache, which it compares with the URL once in a command. Errors are those of [advisory.Open], of
-// [fetch.Client.Mirror] and of consent to ask the host.
+// words for a person. Without such a setting, and for kinds of which nobody keeps advisories, both are zero. Of a URL
+// it keeps a copy in the cache, which it compares with the URL once in a command. Errors are those of [advisory.Open],
+// of [fetch.Client.Mirror] and of consent to ask the host.
 func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *advisory.Database, where string, err error) {
 	file, known := advisory.File(kind)
 	place := w.Config.Policy.Advisories
@@ -72,8 +72,8 @@ func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *advi
 	return of.database, where, of.err
 }
 
-// openAdvisories opens the database in a file of the place that [policy] names, which is the URL from or, if that is "",
-// a directory.
+// openAdvisories opens the database in a file of the place that [policy] names, which is the URL from or, if that is
+// "", a directory.
 func (w *Workspace) openAdvisories(ctx context.Context, kind artifact.Kind, from, file string) (*advisory.Database,
 	error) {
 	if from == "" {

@@ -63,7 +63,8 @@ func UnseenOriginEvidence(facet, server string) evidence.Evidence {
 		", which are to declare it, are not in this machine's store; run 'hallmark install --frozen' first")
 }
 
-// DeclaredEvidence is the evidence that a facet declares a locked server as it was locked, and that hallmark.toml wants it.
+// DeclaredEvidence is the evidence that a facet declares a locked server as it was locked, and that hallmark.toml wants
+// it.
 func DeclaredEvidence(config *project.Config, m *facet.Manifest, subject, name string, entry project.ServerLock) evidence.Evidence {
 	declared, d, ok := m.FindServer(name)
 	l := entry.Launch

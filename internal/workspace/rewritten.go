@@ -15,8 +15,8 @@ import (
 )
 
 // rewrittenName is the file, among what this machine remembers of a project, that lists the files of clients outside of
-// the project whose entries were rewritten: one may have been named with --config, or by a variable of a client's. Without it
-// they are found where clients are known to have them.
+// the project whose entries were rewritten: one may have been named with --config, or by a variable of a client's.
+// Without it they are found where clients are known to have them.
 const rewrittenName = "client-files.json"
 
 // maxRewritten bounds that file, in bytes.
@@ -46,7 +46,8 @@ func readRewritten(name string) ([]string, error) {
 	}), nil
 }
 
-// Rewritten returns the paths of clients' files outside of the project that this machine remembers to have rewritten for it.
+// Rewritten returns the paths of clients' files outside of the project that this machine remembers to have rewritten
+// for it.
 func (w *Workspace) Rewritten() ([]string, error) {
 	return readRewritten(filepath.Join(w.State, rewrittenName))
 }
@@ -74,8 +75,8 @@ func (w *Workspace) RememberRewritten(files []string) ([]durable.File, error) {
 	return []durable.File{{Path: filepath.Join(w.State, rewrittenName), Data: append(data, '\n'), Perm: 0o600}}, nil
 }
 
-// RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project, and
-// the errors of those lists that cannot be read.
+// RewrittenFiles returns the paths of clients' files that this machine remembers to have rewritten, for any project,
+// and the errors of those lists that cannot be read.
 func RewrittenFiles(h *host.Host) (out []string, failed error) {
 	lists, _ := filepath.Glob(filepath.Join(h.Places.State, "projects", "*", rewrittenName))
 	for _, name := range lists {

@@ -9,8 +9,8 @@ import (
 // maxDescription is the longest description that is taken, in code points.
 const maxDescription = 1024
 
-// Head is what stands before the text of a Markdown file, between two lines of three hyphens, and the text's first line.
-// It is read line by line and not as YAML; spec/facet.md says how.
+// Head is what stands before the text of a Markdown file, between two lines of three hyphens, and the text's first
+// line. It is read line by line and not as YAML; spec/facet.md says how.
 type Head struct {
 	Members map[string]string // by the names that stand at the beginning of a line
 	Unread  []string          // lines that are no member and go with none, or that others may read as several
@@ -132,7 +132,8 @@ func (h Head) version() string {
 	return versionOf(h.metadataVersion)
 }
 
-// description is the member description, or else the first line of the text, or else the name: at most 1024 code points.
+// description is the member description, or else the first line of the text, or else the name: at most 1024 code
+// points.
 func (h Head) description(name string) string {
 	for _, text := range []string{h.Members["description"], h.firstLine} {
 		if text != "" && utf8.ValidString(text) {

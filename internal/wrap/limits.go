@@ -7,8 +7,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// checkPaths refuses files whose paths in the facet are longer than its archive can hold, by their paths in the directory,
-// which people know, and says what they can do about it: part of a path may be the name of the facet.
+// checkPaths refuses files whose paths in the facet are longer than its archive can hold, by their paths in the
+// directory, which people know, and says what they can do about it: part of a path may be the name of the facet.
 func (w *wrapping) checkPaths(form Form) error {
 	longest, count := "", 0
 	for _, to := range sortedKeys(w.contents) {

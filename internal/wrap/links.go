@@ -24,8 +24,8 @@ func isLeftOut(p string) bool {
 }
 
 // resolve finds the files of d that belong to a facet, by their paths. A link to a regular file of d is a file with the
-// same bytes; one to a directory of d is left out with a note, as the files there are files of d anyway. Any other link is
-// unsound, and so is what is neither: rule 1 refuses it, and rule 2 where it is part of a skill.
+// same bytes; one to a directory of d is left out with a note, as the files there are files of d anyway. Any other link
+// is unsound, and so is what is neither: rule 1 refuses it, and rule 2 where it is part of a skill.
 func (w *wrapping) resolve(d Dir) error {
 	w.files, w.unsound = map[string]sourceFile{}, map[string]error{}
 	dirs := map[string]bool{".": true}
@@ -77,8 +77,8 @@ func (w *wrapping) resolve(d Dir) error {
 	return nil
 }
 
-// refuseUnsound is an error if what is below a directory has a link that is no file of the facet, or something else that is
-// neither file nor link.
+// refuseUnsound is an error if what is below a directory has a link that is no file of the facet, or something else
+// that is neither file nor link.
 func (w *wrapping) refuseUnsound(dir string) error {
 	for _, at := range sortedKeys(w.unsound) {
 		if _, ok := below(at, dir); ok {

@@ -34,8 +34,9 @@ type Item struct {
 	Within string   `json:"within,omitempty"` // the name of the listed plugin that this one is part of
 }
 
-// List is what is in d: first what a marketplace lists, in its order, then all else, sorted by path. The skills of a plugin are there beside it, as one may want only them; what lies in
-// the folder of a skill is not, unless that folder is d. What does not say its name has that of its directory.
+// List is what is in d: first what a marketplace lists, in its order, then all else, sorted by path. The skills of a
+// plugin are there beside it, as one may want only them; what lies in the folder of a skill is not, unless that folder
+// is d. What does not say its name has that of its directory.
 func List(d Dir) ([]Item, error) {
 	w := newListing(d)
 	all, dirs := d.layout(), map[string]bool{}
@@ -91,8 +92,8 @@ func (d Dir) in(dir string) Dir {
 	return sub
 }
 
-// isEmpty reports whether d is a plugin that delivers nothing that can be installed here. One of which this cannot be told is
-// not: adding it says what is wrong.
+// isEmpty reports whether d is a plugin that delivers nothing that can be installed here. One of which this cannot be
+// told is not: adding it says what is wrong.
 func (d Dir) isEmpty() bool {
 	w := begin(Newest, d, "none")
 	_, _, w.format = d.layout().form(Newest)

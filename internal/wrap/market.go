@@ -43,8 +43,8 @@ func CheckMarket(d Dir) error {
 	return nil
 }
 
-// readMarket reads the list of plugins that a directory has; one that cannot be read lists nothing. What is from a place
-// that no facet is from, such as a package, is passed over.
+// readMarket reads the list of plugins that a directory has; one that cannot be read lists nothing. What is from a
+// place that no facet is from, such as a package, is passed over.
 func (w *wrapping) readMarket() (entries []entry) {
 	i := slices.IndexFunc(marketFiles, func(p string) bool { _, ok := w.files[p]; return ok })
 	if i < 0 {
@@ -74,8 +74,8 @@ func (w *wrapping) readMarket() (entries []entry) {
 	return entries
 }
 
-// readEntry reads a plugin of a marketplace. Base is the directory below which its relative paths are, if they are there:
-// lists name them from their own directory too.
+// readEntry reads a plugin of a marketplace. Base is the directory below which its relative paths are, if they are
+// there: lists name them from their own directory too.
 func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entry, ok bool) {
 	text := func(of map[string]any, name string) string { s, _ := of[name].(string); return s }
 	e.name, e.description = facetName(text(of, "name")), text(of, "description")
@@ -122,8 +122,8 @@ func cleanPath(p string) string {
 	return "-"
 }
 
-// listMarket puts the plugins of a marketplace before what was found in its directory, and says of the latter which is part
-// of one of them, or of another plugin that comes before.
+// listMarket puts the plugins of a marketplace before what was found in its directory, and says of the latter which is
+// part of one of them, or of another plugin that comes before.
 func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
 	looked := 0 // directories of skills that are looked for, all files for each

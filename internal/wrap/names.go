@@ -20,8 +20,8 @@ const maxName = 64
 const noVersion = "0.0.0"
 
 // assetName makes the name of a skill, agent, command or server of what its author calls it: ASCII letters become lower
-// case, and each run of anything but ASCII letters and digits becomes one hyphen, but for those at the ends. It is "" if
-// nothing is left, or more than 64 characters are.
+// case, and each run of anything but ASCII letters and digits becomes one hyphen, but for those at the ends. It is ""
+// if nothing is left, or more than 64 characters are.
 func assetName(written string) string {
 	var b strings.Builder
 	for i := range len(written) {

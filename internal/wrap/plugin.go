@@ -90,7 +90,8 @@ func (w *wrapping) refuseNothing() error {
 	return invalid("%w: %s", ErrNothing, strings.Join(has, "; "))
 }
 
-// noteLoaded says which of the files that are not installed the plugin's client loads, and returns them with the manifest.
+// noteLoaded says which of the files that are not installed the plugin's client loads, and returns them with the
+// manifest.
 func (w *wrapping) noteLoaded(files, loads []string) (loaded []string) {
 	for _, what := range loads {
 		var of []string
@@ -164,8 +165,8 @@ func parseDocument(at string, data []byte) (map[string]any, error) {
 	return doc, nil
 }
 
-// skillPaths are the directories of skills. By rule 2 they may be the plugin itself, "."; a SKILL.md that lies beside the
-// manifest is a skill also where neither the manifest nor the directory skills says of another.
+// skillPaths are the directories of skills. By rule 2 they may be the plugin itself, "."; a SKILL.md that lies beside
+// the manifest is a skill also where neither the manifest nor the directory skills says of another.
 func (w *wrapping) skillPaths(doc map[string]any) []string {
 	named := w.pathsOf(doc, "skills")
 	if w.rule == 1 {
@@ -213,7 +214,8 @@ func (w *wrapping) pathsOf(doc map[string]any, member string) []string {
 	return paths
 }
 
-// takeSkills takes the skills of directories: each directory itself if it has a SKILL.md, or else those in it that have one.
+// takeSkills takes the skills of directories: each directory itself if it has a SKILL.md, or else those in it that have
+// one.
 func (w *wrapping) takeSkills(dirs []string) error {
 	var found []string
 	for _, dir := range dirs {
@@ -280,8 +282,8 @@ func (w *wrapping) skillName(at string, h Head) string {
 	return cmp.Or(assetName(h.Members["name"]), ownName(w.name))
 }
 
-// takePrompts takes the agents or commands: each Markdown file that is named, or lies below a directory that is. By rule 2
-// the end .agent.md is one of agents.
+// takePrompts takes the agents or commands: each Markdown file that is named, or lies below a directory that is. By
+// rule 2 the end .agent.md is one of agents.
 func (w *wrapping) takePrompts(member string, paths []string) error {
 	prompts, from := map[string]any{}, map[string]string{}
 	for _, at := range paths {
@@ -344,8 +346,8 @@ func (w *wrapping) findOthers() (others []string) {
 	return others
 }
 
-// keep puts files into the facet that are part of nothing that is installed, so that the fingerprint is of them too. Rule 1
-// keeps all; rule 2 what the plugin's client loads, and no document with a long name elsewhere in a repository.
+// keep puts files into the facet that are part of nothing that is installed, so that the fingerprint is of them too.
+// Rule 1 keeps all; rule 2 what the plugin's client loads, and no document with a long name elsewhere in a repository.
 func (w *wrapping) keep(others []string) error {
 	var files []string
 	for _, p := range others {

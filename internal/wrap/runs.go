@@ -46,11 +46,12 @@ var scriptExtensions = []string{
 // programMarks are how programs begin.
 var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"}
 
-// Live is what clients do with the text of a deliverable when they load it: each kind, text and clients, without the path.
+// Live is what clients do with the text of a deliverable when they load it: each kind, text and clients, without the
+// path.
 type Live func(d facet.Deliverable, text []byte) []Run
 
-// Runs are what runs of the skills, agents and commands of a facet, by path, all of it and whole. Open opens a member of
-// the facet; what clients run of a text is theirs to say.
+// Runs are what runs of the skills, agents and commands of a facet, by path, all of it and whole. Open opens a member
+// of the facet; what clients run of a text is theirs to say.
 func Runs(m *facet.Manifest, open tree.Open, live Live) ([]Run, error) {
 	var runs []Run
 	for _, d := range m.Deliverables() {

@@ -8,8 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
-// takeServers takes the MCP servers of a plugin that a facet can declare: those of the files that its client reads anyway,
-// and then those that its manifest has or names a file of.
+// takeServers takes the MCP servers of a plugin that a facet can declare: those of the files that its client reads
+// anyway, and then those that its manifest has or names a file of.
 func (w *wrapping) takeServers(doc map[string]any) error {
 	servers := map[string]any{}
 	for _, file := range w.format.servers {

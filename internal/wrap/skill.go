@@ -22,8 +22,8 @@ func (w *wrapping) wrapSkill() error {
 	return err
 }
 
-// takeSkill puts all files of a folder into the facet as those of a skill, and returns the skill's value in facet.json. A
-// plugin that is a skill itself does not have the files of its other skills.
+// takeSkill puts all files of a folder into the facet as those of a skill, and returns the skill's value in facet.json.
+// A plugin that is a skill itself does not have the files of its other skills.
 func (w *wrapping) takeSkill(name, dir string, skills []string, h Head) (map[string]any, error) {
 	value := map[string]any{"description": h.description(name)}
 	var files []string

@@ -17,8 +17,8 @@ var pluginVariable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{?(?:[A-Z]+_)*PLUGIN_(?:ROOT|DATA)\b\}?|\$\{extensionPath\}`)
 })
 
-// noteVariables names the texts of skills, agents and commands that name files of the plugin by a variable of its client.
-// Contents are never rewritten, so that such a path leads nowhere once the text is installed.
+// noteVariables names the texts of skills, agents and commands that name files of the plugin by a variable of its
+// client. Contents are never rewritten, so that such a path leads nowhere once the text is installed.
 func (w *wrapping) noteVariables() error {
 	shown, more := 0, 0
 	for _, to := range sortedKeys(w.contents) {

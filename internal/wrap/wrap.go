@@ -1,13 +1,15 @@
-// Package wrap makes facets of what people have: a folder with a SKILL.md, and a plugin of a client, which has a manifest
-// such as .claude-plugin/plugin.json. The rules stand in spec/facet.md, with vectors in spec/wrap.json and spec/wrap-2.json.
-// They depend on paths, contents and the name that is given alone, so that the same files have the same fingerprint, whoever wraps them, on
-// whichever platform, and whether they come from a repository, a directory or an archive.
+// Package wrap makes facets of what people have: a folder with a SKILL.md, and a plugin of a client, which has a
+// manifest such as .claude-plugin/plugin.json. The rules stand in spec/facet.md, with vectors in spec/wrap.json and
+// spec/wrap-2.json. They depend on paths, contents and the name that is given alone, so that the same files have the
+// same fingerprint, whoever wraps them, on whichever platform, and whether they come from a repository, a directory or
+// an archive.
 //
-// A wrapped facet is a generated facet.json and the files of the directory, byte for byte, at other paths. No program of
-// the publisher is run, and nothing is read as YAML: what the rule needs of the head of a Markdown file is read line by
-// line, as the specification says, so that no library's reading of it is part of a fingerprint.
+// A wrapped facet is a generated facet.json and the files of the directory, byte for byte, at other paths. No program
+// of the publisher is run, and nothing is read as YAML: what the rule needs of the head of a Markdown file is read line
+// by line, as the specification says, so that no library's reading of it is part of a fingerprint.
 //
-// What of a directory the form of a facet cannot say, such as hooks, is reported in [Facet.Notes]; what runs once it is installed is found by [Runs].
+// What of a directory the form of a facet cannot say, such as hooks, is reported in [Facet.Notes]; what runs once it is
+// installed is found by [Runs].
 package wrap
 
 import (
@@ -23,8 +25,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// The rules. Locks record which one was applied, and all from 1 on are known. A skill is wrapped by the first, to which the
-// newest adds nothing for skills.
+// The rules. Locks record which one was applied, and all from 1 on are known. A skill is wrapped by the first, to which
+// the newest adds nothing for skills.
 const (
 	Rule   = 1 // of skills
 	Newest = 2 // of plugins
@@ -88,8 +90,8 @@ type Note struct {
 	Why  string `json:"why"`
 }
 
-// Wrap makes a facet of d, a folder with a SKILL.md or a plugin, by the newest rule. It is called name or, if that is empty,
-// as the directory itself says. Errors about what the directory holds are of class validation.
+// Wrap makes a facet of d, a folder with a SKILL.md or a plugin, by the newest rule. It is called name or, if that is
+// empty, as the directory itself says. Errors about what the directory holds are of class validation.
 func Wrap(d Dir, name string) (*Facet, error) { return By(Newest, d, name) }
 
 // By makes a facet of d as [Wrap] does, by a rule from 1 to [Newest]: what is locked is wrapped again as it was.
@@ -189,8 +191,8 @@ type unnamedError string
 func (e unnamedError) Error() string        { return string(e) }
 func (e unnamedError) Is(target error) bool { return target == ErrUnnamed }
 
-// NameOf is the name of a facet that is made of the last segment of a path or a URL, as a directory that says none is called;
-// "" if there is none.
+// NameOf is the name of a facet that is made of the last segment of a path or a URL, as a directory that says none is
+// called; "" if there is none.
 func NameOf(where string) string { return facetName(base(strings.TrimRight(where, "/"), ".git")) }
 
 // invalid is an error about what a directory holds.
@@ -268,7 +270,8 @@ func (w *wrapping) finish(form Form) (*Facet, error) {
 	return f, nil
 }
 
-// below reports whether a path is in a directory, or below it, and returns the rest of the path. Everything is below ".".
+// below reports whether a path is in a directory, or below it, and returns the rest of the path. Everything is below
+// ".".
 func below(p, dir string) (rest string, ok bool) {
 	if dir == "." {
 		return p, true

@@ -28,8 +28,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it. "-" is the
-// standard input. A URL, and a registry's answer that has the document in it, are read too.
+// readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it. "-" is
+// the standard input. A URL, and a registry's answer that has the document in it, are read too.
 func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
 	switch {
 	case len(names) == 0:
@@ -244,8 +244,8 @@ func hashLocal(ctx context.Context, a *app.App, h *host.Host, local []string, as
 	return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
 }
 
-// WarnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which are
-// not what the document calls them. What is not published yet need not be published again.
+// WarnOfPackages says which packages do not say that they are for server, for which a registry refuses them, and which
+// are not what the document calls them. What is not published yet need not be published again.
 func WarnOfPackages(w io.Writer, v policy.Verdict, server string, published bool) {
 	last := ""
 	for _, f := range v.Warnings() {

@@ -72,7 +72,8 @@ func RestoreCommand(a *app.App) *cobra.Command {
 	})
 }
 
-// changeStatusCommand makes c a command that changes the status of what was published to fixed, or to what --status says.
+// changeStatusCommand makes c a command that changes the status of what was published to fixed, or to what --status
+// says.
 func changeStatusCommand(a *app.App, fixed registry.Status, c *cobra.Command) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool

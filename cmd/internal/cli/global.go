@@ -49,8 +49,8 @@ func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 	}
 }
 
-// nameFlag makes all that c says name the commands that know a flag with it, as text says: the commands that a user reads
-// to type are about the same project then.
+// nameFlag makes all that c says name the commands that know a flag with it, as text says: the commands that a user
+// reads to type are about the same project then.
 func nameFlag(a *app.App, c *cobra.Command, flag, text string) {
 	name := flagNamer(c.Root(), flag, text)
 	if c.Name() != "run" { // whose standard output is its server's

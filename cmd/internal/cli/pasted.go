@@ -8,7 +8,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// takeAddress takes an argument that can only be the address of a repository for --git, and returns the other arguments.
+// takeAddress takes an argument that can only be the address of a repository for --git, and returns the other
+// arguments.
 func takeAddress(f *project.Facet, args []string) ([]string, error) {
 	if len(args) == 0 || !facets.IsGitAddress(args[0]) {
 		return args, nil
@@ -33,8 +34,8 @@ func readGit(f *project.Facet) (facets.Pasted, error) {
 	return page, splitTag(f)
 }
 
-// nameError is the error for an argument that is not the name of a facet. OWNER/REPO may be meant as a repository or as a
-// directory, and is not guessed at: somebody else may own the repository of that name.
+// nameError is the error for an argument that is not the name of a facet. OWNER/REPO may be meant as a repository or as
+// a directory, and is not guessed at: somebody else may own the repository of that name.
 func nameError(arg, name string) error {
 	if facets.IsOwnerRepo(arg) {
 		return fmt.Errorf("%+q is not the name of a facet; the repository at GitHub is 'hallmark add --git %s', the directory "+

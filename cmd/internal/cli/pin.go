@@ -280,7 +280,8 @@ func showPackages(w io.Writer, p *pin.Pinned) {
 	}
 }
 
-// showChangedFiles prints which files of the package differ from those that are locked, those that moved most bytes first.
+// showChangedFiles prints which files of the package differ from those that are locked, those that moved most bytes
+// first.
 func showChangedFiles(w io.Writer, f *kind.ChangedFiles) {
 	switch {
 	case f == nil:
@@ -479,8 +480,8 @@ func showChanges(w io.Writer, changes []surface.Change) {
 	}
 }
 
-// showChangeLine prints a line of changes on a terminal: one with words that went or came as two, the old text and the new,
-// with what differs in colour.
+// showChangeLine prints a line of changes on a terminal: one with words that went or came as two, the old text and the
+// new, with what differs in colour.
 func showChangeLine(w io.Writer, line []surface.Piece) {
 	text := func(side, code string) (whole string) {
 		for _, p := range line {

@@ -57,8 +57,8 @@ every start.`,
 	return root
 }
 
-// addExisting lets "add --existing" be 'hallmark adopt', with its flags: who looks for a way to add skills that are there
-// already looks at add.
+// addExisting lets "add --existing" be 'hallmark adopt', with its flags: who looks for a way to add skills that are
+// there already looks at add.
 func addExisting(_ *cobra.Command, args []string) []string {
 	const existing = "--existing"
 	if len(args) == 0 || args[0] != "add" || !slices.Contains(args, existing) {

@@ -32,7 +32,8 @@ var runWords = map[wrap.RunKind]string{
 	wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
 }
 
-// showParts prints what a facet delivers, if that is several things: of a repository that is a plugin one may want less.
+// showParts prints what a facet delivers, if that is several things: of a repository that is a plugin one may want
+// less.
 func showParts(w io.Writer, c facets.Change) {
 	if len(c.Parts) < 2 {
 		return
@@ -127,8 +128,8 @@ func splitTag(f *project.Facet) error {
 	return nil
 }
 
-// addOrChoose adds what a directory is or, where skills are named, it is a list of plugins or brings nothing itself, what is
-// chosen of it.
+// addOrChoose adds what a directory is or, where skills are named, it is a list of plugins or brings nothing itself,
+// what is chosen of it.
 func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add project.Facet,
 	skills []string) (*facets.Installation, error) {
 	var own error // why it is not what is added
@@ -176,8 +177,8 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
 }
 
-// chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is part
-// of that.
+// chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is
+// part of that.
 func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 	var found []wrap.Item
 	var paths []string
@@ -222,8 +223,8 @@ func itemFacet(in project.Facet, item wrap.Item) project.Facet {
 	return f
 }
 
-// itemFacets are the declarations of an item: one, or one for each skill of a plugin that has no manifest. Which branch or tag
-// a plugin from elsewhere is at its repository says, whose host nobody has named.
+// itemFacets are the declarations of an item: one, or one for each skill of a plugin that has no manifest. Which branch
+// or tag a plugin from elsewhere is at its repository says, whose host nobody has named.
 func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item wrap.Item,
 	items []wrap.Item) (found []project.Facet, err error) {
 	switch {
@@ -250,8 +251,8 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	return found, nil
 }
 
-// askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace lists
-// is counted alone. Without a terminal it says which commands add them, and is refused.
+// askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace
+// lists is counted alone. Without a terminal it says which commands add them, and is refused.
 func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.Item) (chosen []wrap.Item, err error) {
 	where := surface.Escape(in.Git + in.Path)
 	var shown []wrap.Item

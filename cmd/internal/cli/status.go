@@ -127,8 +127,8 @@ func changePublished(a *app.App, c, published *cobra.Command, args []string, asJ
 	return published.RunE(c, args)
 }
 
-// writeHook prints what needs the user, as clients show what a hook says that runs when a session starts; nothing if all
-// is as it was.
+// writeHook prints what needs the user, as clients show what a hook says that runs when a session starts; nothing if
+// all is as it was.
 func writeHook(w io.Writer, servers []scan.Server) error {
 	var lines []string
 	for _, s := range servers {

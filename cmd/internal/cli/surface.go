@@ -56,8 +56,8 @@ func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
 	}
 }
 
-// capture starts the server called name, or the command in s, and returns what it shows. What varies is said on standard
-// error, as it is no part of the surface.
+// capture starts the server called name, or the command in s, and returns what it shows. What varies is said on
+// standard error, as it is no part of the surface.
 func (s *surfaceFlags) capture(a *app.App, c *cobra.Command, name string) (*program.Shown, error) {
 	h, err := a.Host(s.dir)
 	if err != nil {

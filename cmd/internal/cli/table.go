@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// table prints rows in columns, the first of which is a state, in colour on a terminal that shows colours. On a terminal no
-// row is wider than it: the last column is cut.
+// table prints rows in columns, the first of which is a state, in colour on a terminal that shows colours. On a
+// terminal no row is wider than it: the last column is cut.
 type table struct {
 	indent string
 	rows   [][]string
@@ -74,8 +74,8 @@ func (f *failing) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// screen is text for a person at a terminal, which is shown there later. What is for scripts is left out of it, such as the
-// whole of a digest: see [formatDigest].
+// screen is text for a person at a terminal, which is shown there later. What is for scripts is left out of it, such as
+// the whole of a digest: see [formatDigest].
 type screen struct {
 	io.Writer
 	columns int

@@ -36,8 +36,8 @@ const (
 	topicAnnotation = "topics" // "TOPIC=GROUP" of each topic
 )
 
-// SetFrontPage makes root, without a command, show those called first, in that order, and 'help TOPIC' those of a group, of
-// all groups with 'help all'. topics are "TOPIC=GROUP", in their order.
+// SetFrontPage makes root, without a command, show those called first, in that order, and 'help TOPIC' those of a
+// group, of all groups with 'help all'. topics are "TOPIC=GROUP", in their order.
 func SetFrontPage(root *cobra.Command, first, topics []string) {
 	root.Annotations = map[string]string{firstAnnotation: strings.Join(first, " "), topicAnnotation: strings.Join(topics, " ")}
 	root.RunE = func(c *cobra.Command, _ []string) error {

@@ -83,7 +83,8 @@ func (l fileLister) add(path string, r io.Reader) error {
 	return err
 }
 
-// ListTarball hashes the files of an npm tarball. Paths are without the directory at their top, which npm does not keep.
+// ListTarball hashes the files of an npm tarball. Paths are without the directory at their top, which npm does not
+// keep.
 func ListTarball(name string) (map[string]File, error) {
 	f, err := os.Open(name)
 	if err != nil {

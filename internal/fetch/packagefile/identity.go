@@ -10,9 +10,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
-// Identify returns the Ref of the package that the file name is, by what it says of itself: an npm tarball, a wheel or source
-// archive of Python, a .nupkg, a .crate. It fails for any other file, also for an MCPB bundle, which does not say where it will
-// be. Of a manifest at most limit bytes are read.
+// Identify returns the Ref of the package that the file name is, by what it says of itself: an npm tarball, a wheel or
+// source archive of Python, a .nupkg, a .crate. It fails for any other file, also for an MCPB bundle, which does not
+// say where it will be. Of a manifest at most limit bytes are read.
 func Identify(name string, limit int64) (artifact.Ref, error) {
 	if data, err := readTarFile(name, "PKG-INFO", limit); err == nil {
 		return identifyPython(name, data)
@@ -89,8 +89,8 @@ func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
 	return ref, nil
 }
 
-// ReadSummary returns how the package ref, a tarball of npm or an archive of Python, describes itself in a sentence; "" if it does
-// not. The text is the publisher's. It fails as [ReadOwner] does.
+// ReadSummary returns how the package ref, a tarball of npm or an archive of Python, describes itself in a sentence; ""
+// if it does not. The text is the publisher's. It fails as [ReadOwner] does.
 func ReadSummary(name string, ref artifact.Ref, limit int64) (string, error) {
 	if ref.Kind() != artifact.NPM {
 		owner, err := ReadOwner(name, ref, limit)

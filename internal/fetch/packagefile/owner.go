@@ -144,8 +144,8 @@ var errNotGzip = errors.New("is no gzip")
 // maxOwnerUnpacked bounds what a tar is unpacked to for one file of it, in bytes.
 const maxOwnerUnpacked = 512 << 20
 
-// readTarFile reads one file of a .tar.gz, of at most limit bytes. Its path is that below the directory at the top, which
-// no installer keeps.
+// readTarFile reads one file of a .tar.gz, of at most limit bytes. Its path is that below the directory at the top,
+// which no installer keeps.
 func readTarFile(name, path string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {

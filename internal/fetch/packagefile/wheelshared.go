@@ -21,8 +21,8 @@ type SharedFile struct {
 
 // findShared finds the wheel whose file is installed to each place, by key, and the paths for which wheels have
 // different files. The file of root is installed, else that of the wheel whose name is the last one. Equal files are no
-// matter, nor are scripts of entry_points.txt, which no tree of Hallmark keeps. It refuses wheels of which one path is a
-// file and a directory, or lies otherwise in each of them.
+// matter, nor are scripts of entry_points.txt, which no tree of Hallmark keeps. It refuses wheels of which one path is
+// a file and a directory, or lies otherwise in each of them.
 func findShared(wheels []*Wheel, root artifact.Ref) (by map[string]*Wheel, _ []SharedFile, err error) {
 	wheels = slices.Clone(wheels)
 	slices.SortFunc(wheels, func(a, b *Wheel) int {

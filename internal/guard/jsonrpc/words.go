@@ -10,8 +10,8 @@ import (
 // be judged because the surface is not known.
 const CodeWithheld = -32050
 
-// OwnErrorLine is [ErrorLine] with a message of the guard, which says so, as the answer to the request whose raw id is id; nil
-// is null. message is the guard's own text, in which text from outside is escaped.
+// OwnErrorLine is [ErrorLine] with a message of the guard, which says so, as the answer to the request whose raw id is
+// id; nil is null. message is the guard's own text, in which text from outside is escaped.
 func OwnErrorLine(id []byte, code int, message string) []byte {
 	return ErrorLine(id, code, "hallmark: "+message)
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileID is all that the system says of a file, but when it was read: device, inode, size, and when it was changed. Nobody
-// can set the time of the last change (ctime) back, as they can that of the last write.
+// fileID is all that the system says of a file, but when it was read: device, inode, size, and when it was changed.
+// Nobody can set the time of the last change (ctime) back, as they can that of the last write.
 type fileID unix.Stat_t
 
 // idOf identifies an open file.

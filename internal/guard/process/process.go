@@ -26,8 +26,8 @@
 //
 // # Bytes
 //
-// [Source] and what stands beside it read and write the byte streams between a client, the guard and a server, so that a
-// read or write that waits can be ended from another goroutine, and notices when a peer leaves.
+// [Source] and what stands beside it read and write the byte streams between a client, the guard and a server, so that
+// a read or write that waits can be ended from another goroutine, and notices when a peer leaves.
 //
 // A [Source] that was stopped still delivers what was on its way. On Linux every file can be
 // stopped; elsewhere only those that belong to the guard.
@@ -75,7 +75,8 @@ func (p *Process) Name() string { return p.name }
 // IsRemote reports whether the server is reached by HTTP.
 func (p *Process) IsRemote() bool { return p.remote != nil }
 
-// Failure returns why a remote server did not answer a request, such as that it cannot be reached; nil if it answered all.
+// Failure returns why a remote server did not answer a request, such as that it cannot be reached; nil if it answered
+// all.
 func (p *Process) Failure() error {
 	if p.remote == nil {
 		return nil

@@ -99,9 +99,9 @@ func (r *reader) RememberEdit(p *place.Place, was Contents, hash digest.Digest, 
 // Forget forgets what the file at a place held: another one is there now, or none.
 func (r *reader) Forget(p *place.Place) { r.snapshots.forget(keyOf(p)) }
 
-// Recall returns the bytes with a hash that the file at a place held; ok is false if they are not remembered. The caller
-// must not change them. Since are the edits of this server that made what has the hash now of them; nil if anything else
-// happened to the file, too.
+// Recall returns the bytes with a hash that the file at a place held; ok is false if they are not remembered. The
+// caller must not change them. Since are the edits of this server that made what has the hash now of them; nil if
+// anything else happened to the file, too.
 func (r *reader) Recall(p *place.Place, hash, now digest.Digest) (data []byte, since [][]hashline.Hunk, ok bool) {
 	return r.snapshots.get(keyOf(p), hash.String(), now.String())
 }

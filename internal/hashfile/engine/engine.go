@@ -12,8 +12,8 @@
 // A file is replaced by a new one, with the mode, owner and extended attributes of the old one, after fsync, under an
 // advisory lock that all processes of the user share. Where the system can exchange two files (Linux), the old one is
 // examined after the exchange; if it is not the file that the edit was made for, the two are exchanged back. So nothing
-// is lost of a writer who does not know the lock: what cannot get its name back is kept, and the refusal names it. On other systems bytes that somebody writes between the last
-// comparison and the renaming are lost.
+// is lost of a writer who does not know the lock: what cannot get its name back is kept, and the refusal names it. On
+// other systems bytes that somebody writes between the last comparison and the renaming are lost.
 //
 // # What a kill leaves
 //

@@ -75,10 +75,10 @@ func swap(temp, p *place.Place, mine *os.File, old Contents) error {
 	return giveBack(temp, p, mine, true)
 }
 
-// giveBack gives what was displaced as temp, which another process wrote, its name p again. Put is the file that was put
-// there. If the second exchange displaces another one, which somebody wrote meanwhile and perhaps made of ours, that gets
-// the name back in turn, so that the newest has it in the end. Files are compared while they are open: see draft. Only
-// our own file is removed, which was put first; another one that has no name left is kept as temp.
+// giveBack gives what was displaced as temp, which another process wrote, its name p again. Put is the file that was
+// put there. If the second exchange displaces another one, which somebody wrote meanwhile and perhaps made of ours,
+// that gets the name back in turn, so that the newest has it in the end. Files are compared while they are open: see
+// draft. Only our own file is removed, which was put first; another one that has no name left is kept as temp.
 func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
 	kept := func(why string) error {
 		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked), why)

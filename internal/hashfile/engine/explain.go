@@ -58,7 +58,8 @@ var doubts = map[hashline.DoubtKind]string{
 	hashline.TabsForSpaces: "its lines are indented with tabs, and those of the file with spaces",
 }
 
-// explainRepetition says that new lines repeat what is beside them, which happens to models that copy one line too many.
+// explainRepetition says that new lines repeat what is beside them, which happens to models that copy one line too
+// many.
 func (e *Edited) explainRepetition(r hashline.Repetition) string {
 	return fmt.Sprintf("operation %d: %s %s, already there before; unless that is meant, delete %s", r.Operation+1,
 		lineRange("line", r.Line, r.Lines, " repeats", " repeat"), lineRange("line", r.Neighbour, r.Lines, "", ""),

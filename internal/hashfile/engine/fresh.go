@@ -63,8 +63,8 @@ func (e *Engine) addFacts(
 	return out
 }
 
-// tagLines returns the tagged lines of ranges, each line once and in order. What is above the bounds of an answer is cut
-// or left out, and said.
+// tagLines returns the tagged lines of ranges, each line once and in order. What is above the bounds of an answer is
+// cut or left out, and said.
 func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
 	wanted, next := map[int]bool{}, 0
 	for _, r := range ranges {

@@ -86,8 +86,8 @@ func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	return release, nil
 }
 
-// lockDirs locks the directories of places, as far as that is possible soon: servers with other directories of locks, as
-// in containers, do so too.
+// lockDirs locks the directories of places, as far as that is possible soon: servers with other directories of locks,
+// as in containers, do so too.
 func lockDirs(ctx context.Context, places []*place.Place) (unlock func()) {
 	ctx, cancel := context.WithTimeout(ctx, dirLockTime)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// matchAtOnce is how many bytes are compared with a pattern before the call is asked whether it has ended. Most patterns
-// take some ns for a byte, but there are short ones that take 0.1 ms: (?i)[a-z]{1000}0.
+// matchAtOnce is how many bytes are compared with a pattern before the call is asked whether it has ended. Most
+// patterns take some ns for a byte, but there are short ones that take 0.1 ms: (?i)[a-z]{1000}0.
 const matchAtOnce = 4 << 10
 
 // mayMatch reports whether a line of a file can match the pattern. It compares many lines together, which is as good

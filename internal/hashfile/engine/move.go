@@ -92,8 +92,9 @@ func refuseOccupied(from, to *place.Place) *rules.Refusal {
 		"move what is there away first", rules.Show(to.Asked))
 }
 
-// resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a place
-// that may be written, too, whether something is there or not: to the server, a link that leads elsewhere is not there.
+// resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a
+// place that may be written, too, whether something is there or not: to the server, a link that leads elsewhere is not
+// there.
 func resolveEnd(sc *place.Scope, asked string) (*place.Place, error) {
 	p, err := place.ResolveName(sc, asked)
 	if err != nil || p.Info == nil || p.Info.Mode()&fs.ModeSymlink == 0 {

@@ -142,8 +142,8 @@ func (s *snapshots) drop(e *list.Element) {
 	s.size -= len(oldest.middle) + snapshotCost
 }
 
-// get returns the state of a file that has a hash. The caller must not change it. Since are the edits of this server that
-// made the state with the hash now of it; nil if something else did, too.
+// get returns the state of a file that has a hash. The caller must not change it. Since are the edits of this server
+// that made the state with the hash now of it; nil if something else did, too.
 func (s *snapshots) get(key snapshotKey, hash, now string) (data []byte, since [][]hashline.Hunk, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

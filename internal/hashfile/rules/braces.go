@@ -23,8 +23,8 @@ var (
 )
 
 // expandBraces returns the globs that a glob with braces stands for, one for each choice of alternatives: "*.{a,b}" is
-// "*.a" and "*.b". Braces can lie in braces, alternatives can be empty, and braces without a comma have one. A backslash
-// makes a letter of what follows. Without braces there are none.
+// "*.a" and "*.b". Braces can lie in braces, alternatives can be empty, and braces without a comma have one. A
+// backslash makes a letter of what follows. Without braces there are none.
 func expandBraces(glob string) ([]string, error) {
 	if !strings.ContainsAny(glob, "{}") {
 		return nil, nil

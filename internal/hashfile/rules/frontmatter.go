@@ -23,8 +23,8 @@ var (
 	directive = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
 	})
-	// keyInLine matches a key of YAML or TOML, its group 1, at the beginning of a line or in brackets, or a word that has
-	// a line for itself, its group 2. It is for what is not YAML.
+	// keyInLine matches a key of YAML or TOML, its group 1, at the beginning of a line or in brackets, or a word that
+	// has a line for itself, its group 2. It is for what is not YAML.
 	keyInLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
 			`["']?(<<|[\pL\pM\pN\p{Cf}_ \\-]{1,64}?)["']?\s*[:=]|^["']?([\pL\pM\pN\p{Cf}_-]{1,64})["']?[ \t]*$`)
@@ -125,8 +125,8 @@ func explain(err error) string {
 }
 
 // passOver reads a section that is not plainly YAML, or not where front matter must be. It fails with the reason if a
-// key in it resembles one of the three names, whether by its look or to a reader of YAML; if not, the section belongs to
-// another program.
+// key in it resembles one of the three names, whether by its look or to a reader of YAML; if not, the section belongs
+// to another program.
 func (r *reader) passOver(section []byte, reason string) error {
 	if at := directive().FindIndex(section); at != nil {
 		return r.refuseDirective(bytes.Count(section[:at[0]], []byte("\n")))

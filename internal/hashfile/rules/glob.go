@@ -71,8 +71,8 @@ func NewGlobs(pattern string) (all Globs, ok bool) {
 	return all, true
 }
 
-// Matches reports whether one of the patterns matches the path rel; dir says whether that is a directory. File names that
-// came from macOS are decomposed, and few callers can write them so: they match as well if they do when composed.
+// Matches reports whether one of the patterns matches the path rel; dir says whether that is a directory. File names
+// that came from macOS are decomposed, and few callers can write them so: they match as well if they do when composed.
 func (all Globs) Matches(rel string, dir bool) bool {
 	composed := rel
 	if !spelling.IsASCII(rel) {

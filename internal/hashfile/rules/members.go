@@ -171,8 +171,8 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 var permission = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]+\((.*)\)$`) })
 
 // otherReadings returns what a glob may mean as well, to the one who wrote it: names with brackets, as frameworks have
-// them for parts of a URL, a path with the separators of Windows, with a comment behind it, in the form of permissions, or
-// from the root of the file system.
+// them for parts of a URL, a path with the separators of Windows, with a comment behind it, in the form of permissions,
+// or from the root of the file system.
 func (s *Set) otherReadings(glob string) (all []string) {
 	if strings.Contains(glob, "[") {
 		all = append(all, strings.NewReplacer("[", `\[`, "]", `\]`).Replace(glob))

@@ -25,8 +25,8 @@
 // it is if the file, or the directory that has it, cannot be looked at. Front matter without a key that is one of the
 // three, or resembles one, belongs to another program.
 //
-// Above the allowed directory the files of its real path count, up to the root of the file system, and not those above a
-// link that led to it.
+// Above the allowed directory the files of its real path count, up to the root of the file system, and not those above
+// a link that led to it.
 //
 // # Limits
 //

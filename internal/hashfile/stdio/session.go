@@ -239,8 +239,8 @@ func (s *session) end(err error) {
 	s.ease()
 }
 
-// expire cancels the calls that have no answer yet, once the input has ended and the time for them is over. Answers that
-// there are are written to their end, as long as the client reads.
+// expire cancels the calls that have no answer yet, once the input has ended and the time for them is over. Answers
+// that there are are written to their end, as long as the client reads.
 func (s *session) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,8 +307,8 @@ func (s *session) interrupt() {
 	s.finish()
 }
 
-// wait returns when all calls, which were cancelled, have ended and no answer is written, or the time for it is over. Its
-// error is why a stream failed.
+// wait returns when all calls, which were cancelled, have ended and no answer is written, or the time for it is over.
+// Its error is why a stream failed.
 func (s *session) wait() error {
 	unwound, written := time.After(unwind), time.After(writeTime)
 	patient, hurry := true, false

@@ -63,7 +63,8 @@ type Call struct {
 	Arguments json.RawMessage
 	Roots     *Roots // the client's capability; nil if it has none
 
-	// Stateless says that the client takes no requests: a result asks for input, and the client repeats the call with it.
+	// Stateless says that the client takes no requests: a result asks for input, and the client repeats the call with
+	// it.
 	Stateless bool
 	Inputs    map[string]json.RawMessage
 

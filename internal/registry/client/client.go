@@ -280,8 +280,8 @@ func escapePath(segments ...string) (string, error) {
 // stable is the prefix of the stable version of the API.
 const stable = "/v0.1"
 
-// ParseBase returns a registry's base URL as a person gives it: with the version of the API at its end or without. Its error is of
-// class Validation, and says how to write it.
+// ParseBase returns a registry's base URL as a person gives it: with the version of the API at its end or without. Its
+// error is of class Validation, and says how to write it.
 func ParseBase(base string) (string, error) {
 	if !strings.Contains(base, "://") {
 		scheme := "https://"
