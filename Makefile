@@ -98,10 +98,9 @@ RACED = cmd/internal/app internal/advisory internal/closure internal/document in
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
 	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan \
 	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \
-	internal/registry/api internal/registry/dbtest internal/registry/dnstest internal/registry/log \
-	internal/registry/logtest internal/registry/pages internal/registry/postgres internal/registry/registrytest \
-	internal/registry/servertest internal/store internal/trail internal/witness internal/workspace plugin \
-	project tree
+	internal/registry/api internal/registry/dnstest internal/registry/log internal/registry/pages \
+	internal/registry/postgres internal/registry/registrytest internal/registry/servertest internal/store \
+	internal/trail internal/witness internal/workspace plugin project tree
 
 race: prerequisites
 	@sh e2e/prerequisites.sh race

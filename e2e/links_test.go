@@ -89,11 +89,9 @@ var heavy = []struct {
 	{"e2e", nil},
 	{"internal/hashfile/hashfiletest", nil},
 	{"internal/hosttest", nil},
-	{"internal/registry/dbtest", nil},
-	{"internal/registry/dnstest", nil},
-	{"internal/registry/logtest", nil},
-	{"internal/registry/registrytest", nil},
 	{"internal/registry/servertest", nil},
+	{"internal/registry/dnstest", nil},
+	{"internal/registry/registrytest", nil},
 	{"github.com/modelcontextprotocol/go-sdk", nil},
 	{"github.com/santhosh-tekuri/jsonschema", nil},
 }

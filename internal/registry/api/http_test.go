@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -230,7 +229,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	f := servertest.Serve(t, nil, func(c *api.Config) {
-		db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "closed.db"))
+		db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "closed.db"))
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}

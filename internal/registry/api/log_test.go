@@ -17,9 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
@@ -135,10 +133,10 @@ func TestLogIsServed(t *testing.T) {
 // A publish that gets no proof is not acknowledged, and the same one does later.
 func TestPublishWithoutAProofIsNotAcknowledged(t *testing.T) {
 	ctx := context.Background()
-	heads := &logtest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
+	heads := &servertest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
 	f := servertest.Serve(t, evidence.Report{}, func(c *api.Config) {
 		var err error
-		if c.Log, err = logtest.OpenFirst(c.Records.(*sqlite.DB), heads, logtest.NewKey(t)); err != nil {
+		if c.Log, err = servertest.OpenFirstLog(c.Records.(*sqlite.DB), heads, servertest.NewLogKey(t)); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Log.Close)
@@ -176,7 +174,7 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := f.Config.Records.(*sqlite.DB)
-	dbtest.Alter(t, db, "DELETE FROM log_entries")
+	servertest.Alter(t, db, "DELETE FROM log_entries")
 	if _, err := l.Covering(ctx, 1); !errors.Is(err, log.ErrBroken) {
 		t.Fatal(err)
 	}
@@ -244,7 +242,7 @@ func TestTilesBeyondTheHead(t *testing.T) {
 	if status, _ := get("/tile/0/000.p/6"); status != http.StatusNotFound {
 		t.Errorf("beyond the database: %d", status)
 	}
-	dbtest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 1")
+	servertest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 1")
 	if status, _ := get("/tile/entries/000.p/3"); status != http.StatusNotFound {
 		t.Errorf("without one of its entries: %d", status)
 	}

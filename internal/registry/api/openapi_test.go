@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
@@ -20,7 +19,7 @@ import (
 // described is the description of a registry with everything.
 func described(t *testing.T) *huma.OpenAPI {
 	t.Helper()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	api, err := api.DescriptionOf(api.Config{Records: db, Statuses: db, Version: "1.2.3", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)

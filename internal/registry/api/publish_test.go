@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -388,7 +387,7 @@ func TestTooManyFiles(t *testing.T) {
 
 // What is admitted is the document that was judged, and it is the one inserted.
 func TestInsertAsksForAdmission(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	rec := registrytest.Record(t, "io.github.o/a", "1.0.0", 0)
 	verdict, err := api.JudgeUnchecked(context.Background(), rec)
 	if err != nil {

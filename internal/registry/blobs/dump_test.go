@@ -12,13 +12,13 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
 
 func TestExportAndRead(t *testing.T) {
 	ctx := context.Background()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	const n = 2*registry.MaxLimit + 3
 	for i := range n {
 		registrytest.Insert(t, db, registrytest.Record(t, fmt.Sprintf("io.github.o/a%03d", i), "1.0.0", i))

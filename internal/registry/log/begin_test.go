@@ -14,10 +14,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -75,7 +74,7 @@ func (e *entriesInMemory) LogSettled(context.Context) error { return nil }
 func TestKeySignsOneHistory(t *testing.T) {
 	const signed = 8 // of the one history
 	ctx := context.Background()
-	key, thief := logtest.NewKey(t), logtest.NewKey(t)
+	key, thief := servertest.NewLogKey(t), servertest.NewLogKey(t)
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +216,7 @@ func TestKeySignsOneHistory(t *testing.T) {
 // is signed beside it.
 func TestKeyKeepsToWhatWitnessesSaw(t *testing.T) {
 	ctx := context.Background()
-	key := logtest.NewKey(t)
+	key := servertest.NewLogKey(t)
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +298,7 @@ func TestNewLogIsNeverWithoutItsHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := log.EmptyLog(logtest.NewKey(t))
+	other, err := log.EmptyLog(servertest.NewLogKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,12 +351,12 @@ func TestNewLogIsNeverWithoutItsHead(t *testing.T) {
 // stops nothing.
 func TestHeadGoesWithTheKey(t *testing.T) {
 	ctx := context.Background()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	dir := t.TempDir()
 	heads := log.BesideHeads{Heads: log.FileHeads{Path: filepath.Join(dir, "bucket")},
 		Beside: log.HeadsOf(filepath.Join(dir, "log.key"))}
-	key := logtest.NewKey(t)
-	l, err := logtest.OpenFirst(db, heads, key)
+	key := servertest.NewLogKey(t)
+	l, err := servertest.OpenFirstLog(db, heads, key)
 	if err != nil {
 		t.Fatal(err)
 	}

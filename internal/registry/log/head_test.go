@@ -14,18 +14,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 func TestLogHeadFile(t *testing.T) {
 	ctx := context.Background()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	registrytest.Fill(t, db, 0, 3)
 	if _, err := l.Covering(ctx, 2); err != nil {
 		t.Fatal(err)
@@ -35,7 +34,7 @@ func TestLogHeadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	// another key of that name
-	older, err := ledger.Checkpoint{Origin: "log.example.com", Size: 3}.Sign(logtest.NewKey(t))
+	older, err := ledger.Checkpoint{Origin: "log.example.com", Size: 3}.Sign(servertest.NewLogKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +72,15 @@ func TestLogHeadFile(t *testing.T) {
 // testReplicas lets two logs follow one database.
 func testReplicas(t *testing.T, db registrytest.LogStore, heads registry.Heads) {
 	ctx := context.Background()
-	key := logtest.NewKey(t)
-	var logs []*logtest.Log
+	key := servertest.NewLogKey(t)
+	var logs []*servertest.ServedLog
 	for range 2 {
-		l := &logtest.Log{Key: key}
+		l := &servertest.ServedLog{Key: key}
 		var err error
 		if l.Trust, err = ledger.NewTrust(key.VerifierKey, nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if l.Log, err = logtest.OpenFirst(db, heads, key); err != nil {
+		if l.Log, err = servertest.OpenFirstLog(db, heads, key); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(l.Log.Close)
@@ -136,7 +135,7 @@ func testReplicas(t *testing.T, db registrytest.LogStore, heads registry.Heads) 
 }
 
 func TestReplicasSQLiteFile(t *testing.T) {
-	testReplicas(t, dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")),
+	testReplicas(t, servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")),
 		log.FileHeads{Path: filepath.Join(t.TempDir(), "head")})
 }
 
@@ -167,9 +166,9 @@ func TestS3Heads(t *testing.T) { registrytest.TestHeads(t, openS3Test(t).Heads()
 
 // A swap that was done and not reported is found to be ours.
 func TestLogAfterAnUnknownSwap(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	heads := &logtest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}, Silent: true}
-	l, err := logtest.OpenFirst(db, heads, logtest.NewKey(t))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	heads := &servertest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}, Silent: true}
+	l, err := servertest.OpenFirstLog(db, heads, servertest.NewLogKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,9 +185,9 @@ func TestLogAfterAnUnknownSwap(t *testing.T) {
 // Who waits for a checkpoint is told at once that the disk is full, and the next one gets
 // it as soon as there is room.
 func TestLogOnAFullDisk(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	heads := &logtest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
-	l, err := logtest.OpenFirst(db, heads, logtest.NewKey(t))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	heads := &servertest.FaultyHeads{Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
+	l, err := servertest.OpenFirstLog(db, heads, servertest.NewLogKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}

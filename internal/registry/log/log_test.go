@@ -9,17 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 func TestLogSigns(t *testing.T) {
 	ctx := context.Background()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	if head := l.Head(); head.Size != 0 || head.Origin != "log.example.com" {
 		t.Fatalf("%+v", head)
 	}
@@ -82,8 +81,8 @@ func TestLogRefusesToGoBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			db := dbtest.OpenSQLite(t, filepath.Join(dir, "registry.db"))
-			l := logtest.Open(t, db)
+			db := servertest.OpenSQLite(t, filepath.Join(dir, "registry.db"))
+			l := servertest.OpenLog(t, db)
 			registrytest.Fill(t, db, 0, 5)
 			if err := db.Backup(ctx, filepath.Join(dir, "backup.db")); err != nil {
 				t.Fatal(err)
@@ -97,10 +96,10 @@ func TestLogRefusesToGoBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.after >= 0 {
-				db = dbtest.OpenSQLite(t, filepath.Join(dir, "backup.db"))
+				db = servertest.OpenSQLite(t, filepath.Join(dir, "backup.db"))
 				registrytest.Fill(t, db, 100, 100+tt.after)
 			}
-			dbtest.Alter(t, db, tt.spoil)
+			servertest.Alter(t, db, tt.spoil)
 			if err := l.Again(t, db); !errors.Is(err, log.ErrBroken) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -124,13 +123,13 @@ func TestLogNoticesWhileServing(t *testing.T) {
 		"DELETE FROM log_entries WHERE idx >= 3",
 		"UPDATE log_entries SET hash = zeroblob(32) WHERE idx = 4",
 	} {
-		db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-		l := logtest.Open(t, db)
+		db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+		l := servertest.OpenLog(t, db)
 		registrytest.Fill(t, db, 0, 5)
 		if _, err := l.Covering(context.Background(), 4); err != nil {
 			t.Fatal(err)
 		}
-		dbtest.Alter(t, db, spoil)
+		servertest.Alter(t, db, spoil)
 		if _, err := l.Covering(context.Background(), 5); !errors.Is(err, log.ErrBroken) {
 			t.Errorf("%s: %v", spoil, err)
 		}
@@ -143,15 +142,15 @@ func TestLogNoticesWhileServing(t *testing.T) {
 // An entry that is not signed yet and goes from the database is noticed: what comes after
 // it would wait for ever.
 func TestLogNoticesAGap(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	registrytest.Fill(t, db, 0, 5)
 	if _, err := l.Covering(context.Background(), 4); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
 	registrytest.Fill(t, db, 5, 8)
-	dbtest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 5")
+	servertest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 5")
 	if err := l.Again(t, db); err != nil {
 		t.Fatal(err)
 	}

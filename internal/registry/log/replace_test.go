@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -20,13 +19,13 @@ import (
 // that is left. It is never one with the name of the old.
 func TestReplaceLog(t *testing.T) {
 	ctx := context.Background()
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	registrytest.Fill(t, db, 0, 5)
 	if _, err := l.Covering(ctx, 4); err != nil {
 		t.Fatal(err)
 	}
-	dbtest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 4")
+	servertest.Alter(t, db, "DELETE FROM log_entries WHERE idx = 4")
 	rows, err := db.LogHashes(ctx, 0, 0, 4)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +34,7 @@ func TestReplaceLog(t *testing.T) {
 	for _, h := range rows {
 		edge.Add(h)
 	}
-	dbtest.Alter(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
+	servertest.Alter(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
 	if err := l.Again(t, db); !errors.Is(err, log.ErrBroken) {
 		t.Fatal(err)
 	}

@@ -19,10 +19,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -128,8 +127,8 @@ func (w *aWitness) cosign(note []byte, at time.Time) []byte {
 
 // A cosignature from the future is not taken: it would outlive all others.
 func TestWitnessAhead(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	a, b := startWitness(t, "a.example.com", l.Trust), startWitness(t, "b.example.com", l.Trust)
 	b.ahead = 2 * log.WitnessAhead
 	registrytest.Fill(t, db, 0, 3)
@@ -167,8 +166,8 @@ func TestWitnessAhead(t *testing.T) {
 
 // A witness that fails is asked again soon, though nothing new is published.
 func TestWitnessFailsForAMoment(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	w := startWitness(t, "a.example.com", l.Trust)
 	w.failures = 2
 	registrytest.Fill(t, db, 0, 3)
@@ -180,8 +179,8 @@ func TestWitnessFailsForAMoment(t *testing.T) {
 }
 
 func TestWitnessesCosign(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	var witnesses []log.Witness
 	var keys []string
 	var servers []*aWitness
@@ -214,7 +213,7 @@ func TestWitnessesCosign(t *testing.T) {
 	registrytest.Fill(t, db, 5, 9)
 	hang.Until(t, "cosigned again", served(9, 2))
 	// Another replica serves it too, and goes on although it knows nothing of the witnesses.
-	other := &logtest.Log{Key: l.Key, Trust: l.Trust, Heads: l.Heads}
+	other := &servertest.ServedLog{Key: l.Key, Trust: l.Trust, Heads: l.Heads}
 	if err := other.Again(t, db); err != nil {
 		t.Fatal(err)
 	}
@@ -246,8 +245,8 @@ func TestWitnessesCosign(t *testing.T) {
 
 // While a witness does not answer, what the others cosigned is served in time.
 func TestWitnessAway(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
-	l := logtest.Open(t, db)
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := servertest.OpenLog(t, db)
 	a, b := startWitness(t, "a.example.com", l.Trust), startWitness(t, "b.example.com", l.Trust)
 	b.status = http.StatusForbidden
 	ctx, stop := context.WithCancel(context.Background())

@@ -10,7 +10,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
@@ -146,17 +145,17 @@ func TestPagesAlone(t *testing.T) {
 func TestPagesOfAnAlteredRecord(t *testing.T) {
 	f, db := pagesServer(t)
 	publishPlain(t, f, db, 1)
-	dbtest.Alter(t, db, `UPDATE servers SET document = replace(document, 'keeps 2', 'keeps 9') WHERE version = '1.2.0'`)
+	servertest.Alter(t, db, `UPDATE servers SET document = replace(document, 'keeps 2', 'keeps 9') WHERE version = '1.2.0'`)
 	page := at(t, f, "/servers/io.github.acme/notes/versions/1.2.0", 200)
 	if !strings.Contains(page, "keeps 9") || !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the record is another one")
 	}
-	dbtest.Alter(t, db, `UPDATE archives SET content_integrity = content_hash WHERE name = '@acme/review'`)
+	servertest.Alter(t, db, `UPDATE archives SET content_integrity = content_hash WHERE name = '@acme/review'`)
 	if page := at(t, f, "/facets/@acme/review/versions/1.1.0", 200); !strings.Contains(page,
 		`<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the facet is another one")
 	}
-	dbtest.Alter(t, db, `UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`)
+	servertest.Alter(t, db, `UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`)
 	if page := at(t, f, "/plugins/redact/versions/1.0.0", 200); !strings.Contains(page,
 		`<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the manifest is another one")

@@ -11,14 +11,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 func TestNewRefuses(t *testing.T) {
-	db := dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db"))
 	check := func(context.Context, *serverjson.Document) (evidence.Report, error) { return nil, nil }
 	for name, c := range map[string]api.Config{
 		"no records":              {Check: check},
@@ -39,7 +39,7 @@ func TestNewRefuses(t *testing.T) {
 // A publish outlasts what the server grants others for reading and writing.
 func TestSlowPublish(t *testing.T) {
 	h, err := pages.NewSite(api.Config{
-		Records: dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")), AllowAnonymous: true,
+		Records: servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")), AllowAnonymous: true,
 		Check: func(ctx context.Context, _ *serverjson.Document) (evidence.Report, error) {
 			select {
 			case <-ctx.Done():

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
 
 // What a commit wrote that gave up waiting for the standby can be read, and may be lost with
@@ -36,7 +36,7 @@ func TestPostgresSignsWhatTheStandbyHas(t *testing.T) {
 	reopenPostgres(t, standby.FailoverURL("postgres", primary))
 	// The primary first: through a socket the driver sends cancellations to the first host.
 	db := reopenPostgres(t, primary.FailoverURL("postgres", standby))
-	l := logtest.Open(t, db)
+	l := servertest.OpenLog(t, db)
 	registrytest.Insert(t, db, registrytest.Record(t, "com.example/a", "1.0.0", 0))
 	within(t, func() bool { _, err := l.Covering(ctx, 0); return err == nil })
 	db.writeTime = 2 * time.Second // read after an insert came through a channel

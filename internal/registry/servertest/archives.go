@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -61,7 +60,7 @@ func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed
 }
 
 // FacetServer is a registry of archives with a log.
-func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log) {
+func FacetServer(t *testing.T, change func(*api.Config)) (*Fixture, *ServedLog) {
 	return ServeLog(t, func(c *api.Config) {
 		c.Blobs, c.ArchiveRecords = FileBlobs(t), c.Records.(*sqlite.DB)
 		c.Archives = slices.DeleteFunc(registry.ArchiveKinds(archive.Limits{}),

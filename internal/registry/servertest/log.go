@@ -5,15 +5,14 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
 // ServeLog starts a registry with a log.
-func ServeLog(t *testing.T, change func(*api.Config)) (*Fixture, *logtest.Log) {
-	var l *logtest.Log
+func ServeLog(t *testing.T, change func(*api.Config)) (*Fixture, *ServedLog) {
+	var l *ServedLog
 	f := Serve(t, evidence.Report{}, func(c *api.Config) {
-		l = logtest.Open(t, c.Records.(*sqlite.DB))
+		l = OpenLog(t, c.Records.(*sqlite.DB))
 		c.Log = l.Log
 		if change != nil {
 			change(c)

@@ -1,4 +1,4 @@
-// Package servertest starts registries for tests, and publishes to them.
+// Package servertest starts registries for tests and publishes to them, and opens their databases and logs alone.
 package servertest
 
 import (
@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
@@ -49,7 +48,7 @@ func Serve(t *testing.T, report evidence.Report, change func(*api.Config)) *Fixt
 	var mu sync.Mutex
 	now := registrytest.Epoch
 	c := api.Config{
-		Records:        dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")),
+		Records:        OpenSQLite(t, filepath.Join(t.TempDir(), "registry.db")),
 		Check:          func(context.Context, *serverjson.Document) (evidence.Report, error) { return report, nil },
 		AllowAnonymous: true,
 		Logger:         slog.New(slog.NewTextHandler(&f.log, nil)),

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dbtest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
@@ -22,7 +21,7 @@ import (
 func TestDatabaseFull(t *testing.T) {
 	var db *sqlite.DB
 	f := servertest.Serve(t, nil, func(c *api.Config) {
-		db = dbtest.OpenSQLite(t, filepath.Join(t.TempDir(), "full.db"))
+		db = servertest.OpenSQLite(t, filepath.Join(t.TempDir(), "full.db"))
 		c.Records = db
 	})
 	next := 0

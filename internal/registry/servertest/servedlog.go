@@ -1,5 +1,4 @@
-// Package logtest opens logs over the databases of tests, with keys and heads of their own.
-package logtest
+package servertest
 
 import (
 	"context"
@@ -14,16 +13,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Log is a log over a database.
-type Log struct {
+// ServedLog is a log over a database.
+type ServedLog struct {
 	*log.Log
 	Key   ledger.Key
 	Trust ledger.Trust
 	Heads log.FileHeads
 }
 
-// NewKey makes a key of the log log.example.com.
-func NewKey(t testing.TB) ledger.Key {
+// NewLogKey makes a key of the log log.example.com.
+func NewLogKey(t testing.TB) ledger.Key {
 	secret, _, err := ledger.GenerateKey(rand.Reader, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
@@ -35,9 +34,9 @@ func NewKey(t testing.TB) ledger.Key {
 	return key
 }
 
-// Open begins a log over db with a key of its own.
-func Open(t testing.TB, db registry.Entries) *Log {
-	l := &Log{Key: NewKey(t), Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
+// OpenLog begins a log over db with a key of its own.
+func OpenLog(t testing.TB, db registry.Entries) *ServedLog {
+	l := &ServedLog{Key: NewLogKey(t), Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
 	var err error
 	if l.Trust, err = ledger.NewTrust(l.Key.VerifierKey, nil, 0); err != nil {
 		t.Fatal(err)
@@ -51,8 +50,8 @@ func Open(t testing.TB, db registry.Entries) *Log {
 	return l
 }
 
-// OpenFirst begins the log of a new key and opens it.
-func OpenFirst(db registry.Entries, heads registry.Heads, key ledger.Key) (*log.Log, error) {
+// OpenFirstLog begins the log of a new key and opens it.
+func OpenFirstLog(db registry.Entries, heads registry.Heads, key ledger.Key) (*log.Log, error) {
 	ctx := context.Background()
 	if err := log.Begin(ctx, db, heads, key); err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func OpenFirst(db registry.Entries, heads registry.Heads, key ledger.Key) (*log.
 }
 
 // Again closes the log and opens it over db.
-func (l *Log) Again(t testing.TB, db registry.Entries) (err error) {
+func (l *ServedLog) Again(t testing.TB, db registry.Entries) (err error) {
 	if l.Log != nil {
 		l.Close()
 	}
@@ -73,7 +72,7 @@ func (l *Log) Again(t testing.TB, db registry.Entries) (err error) {
 }
 
 // Proven verifies a proof and demands that it is of rec.
-func (l *Log) Proven(t testing.TB, proof []byte, rec registry.Record) ledger.Proven {
+func (l *ServedLog) Proven(t testing.TB, proof []byte, rec registry.Record) ledger.Proven {
 	t.Helper()
 	p, err := ledger.ParseProof(proof)
 	if err != nil {

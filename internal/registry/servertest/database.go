@@ -1,5 +1,4 @@
-// Package dbtest opens the database of a test, and spoils it behind its back.
-package dbtest
+package servertest
 
 import (
 	"context"
