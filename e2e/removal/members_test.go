@@ -190,14 +190,16 @@ var unreadTypes = []unread{
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
 		"internal/doctor.Finding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script wrap.* internal/record.Member " +
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/wrap.* internal/record.Member " +
 		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
 		"internal/fetch/packagefile.FileChange", "what commands print"},
-	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue facet.Issue plugin.Issue",
+	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue internal/facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +
 		"internal/installed.bodyOf() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
-		"internal/registry.* internal/registry/api.claims internal/registry/api.LoginGitHubActions()",
+		"internal/registry.Permission internal/registry.Proof internal/registry.Grant " +
+		"internal/registry.ClaimedNames() internal/registry.RepositoryID() " +
+		"internal/registry/api.claims internal/registry/api.LoginGitHubActions()",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"internal/check.lockedTrees() project.decodeLock() project.entryParts() internal/store.parseSidecar()",
 		"one member of a file that another type here reads as a whole"},
@@ -209,11 +211,11 @@ var unreadTypes = []unread{
 	{"internal/advisory.*",
 		"what others know against packages: nothing vouches that all of it is there, and a zip that is gone is an error"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
-	{"machine.Variables machine.Variable",
+	{"internal/machine.Variables internal/machine.Variable",
 		"which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
 	{"internal/fetch.* internal/fetch/userconfig.*",
 		"the user's own configuration of other programs: hosts and credentials"},
-	{"internal/guard.* internal/guard.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
+	{"internal/guard.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
 		"internal/guard/process.* internal/hashfile.* " +
 		"internal/hashfile/rules.* internal/hashfile/place.* " +
 		"internal/hashfile/stdio.*",
