@@ -85,7 +85,7 @@ var readFloors = sync.OnceValues(func() (map[string]place, error) {
 // starters are the packages that may start processes: servers from verified bytes, and the
 // programs that resolve and answer questions. Every other program goes through one of them,
 // so that none gets a checkout's configuration, the user's environment or a terminal.
-var starters = []string{"internal/guard/process", "internal/foreign", "internal/foreign"}
+var starters = []string{"internal/guard/process", "internal/foreign"}
 
 // small are the packages of the program that runs beside each client, as often as there are
 // clients: it links one edge and no flow.
