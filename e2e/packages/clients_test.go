@@ -19,7 +19,7 @@ import (
 )
 
 // clientPrograms are packages of clients, with the patterns by which each finds what it runs of a text when it loads it, as
-// the text of its program has them. What package adapter finds is wider than these: adapter.TestLiveIsWider.
+// the text of its program has them. What package installed finds is wider than these: installed.TestLiveIsWider.
 var clientPrograms = []struct {
 	name     string
 	files    string // that hold the program, below the package

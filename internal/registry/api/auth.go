@@ -67,7 +67,7 @@ func (s *Server) bearer(ctx context.Context, authorization string) (registry.Gra
 }
 
 // grant reads a token of either kind. The error of one that is not valid wraps
-// auth.ErrToken.
+// registry.ErrToken.
 func (s *Server) grant(ctx context.Context, token string) (registry.Grant, error) {
 	if strings.HasPrefix(token, registry.TokenPrefix) && s.Tokens != nil {
 		if len(token) != registry.TokenLength {

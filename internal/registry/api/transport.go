@@ -22,7 +22,7 @@ const MaxArchive = 64 << 20
 //	POST /KIND/{name}/versions                         the archive as the body, streamed
 //	GET  /KIND/{name}/versions/{version}/archive       its bytes; HEAD, Range, If-None-Match
 //
-// and whatever Answer answers. The kinds that a registry takes are [kinds.Kind]s.
+// and whatever Answer answers. The kinds that a registry takes are [registry.ArchiveKind]s.
 //
 // A name that begins with @ has two parts, such as @acme/notes, of which the slash may
 // be URL-encoded or not.
