@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +67,7 @@ type client struct {
 	code   int
 	err    error
 	cancel context.CancelFunc
+	sorted []string // lines that come before those of the channel
 
 	mu      sync.Mutex
 	reports []Report
@@ -158,6 +160,11 @@ func (c *client) send(lines ...string) {
 // next is the next line from the relay, line feed included.
 func (c *client) next() string {
 	c.t.Helper()
+	if len(c.sorted) > 0 {
+		line := c.sorted[0]
+		c.sorted = c.sorted[1:]
+		return line
+	}
 	select {
 	case line, ok := <-c.lines:
 		if !ok {
@@ -168,6 +175,17 @@ func (c *client) next() string {
 		c.t.Fatalf("no line; notes:\n%s", c.notes)
 		return ""
 	}
+}
+
+// sortNext makes the next n lines come in the order of their bytes.
+func (c *client) sortNext(n int) {
+	c.t.Helper()
+	var sorted []string
+	for range n {
+		sorted = append(sorted, c.next())
+	}
+	slices.Sort(sorted)
+	c.sorted = sorted
 }
 
 // want checks the next line.

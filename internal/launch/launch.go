@@ -111,9 +111,10 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 			options.Approved.Exclude[kind] = true
 		}
 	}
-	// The guard passes signals on to the server, and ends when the server does.
-	exitCode, err = guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
-	return exitCode, judged, true, err
+	// The guard passes signals on to the server, and ends when the server does, with its code. A signal that came
+	// before the guard listened has ended ctx alone.
+	exitCode, _ = guard.Relay(ctx, o.Stdin, o.Stdout, process, options)
+	return exitCode, judged, true, nil
 }
 
 // startDir returns the directory in which the server is started: the project's, so that it finds the same files
