@@ -1,5 +1,6 @@
 # make build   bin/hallmark and its companions, without cgo
 # make man     the manual pages of every command, in bin/man/man1
+# make snapshot  what a release consists of, in bin/release: archives, packages, images; installed and tried here
 # make demo    publish, verify, pin, run and tamper, on this machine only
 # make test    go vet and all tests; installs what they need and says what
 # make check   go vet, for Windows too, and the tests of what differs from BASE and of what imports it
@@ -51,7 +52,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
+.PHONY: build man snapshot demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
 	sequences kill hosts bundles hints agree clients real servers searches processes clean
 build:
 	@mkdir -p bin
@@ -62,6 +63,10 @@ build:
 
 man:
 	$(GO) run ./cmd/internal/man bin/man/man1
+
+snapshot:
+	$(GO) run -C tools ./release $(if $(RELEASE),-version $(RELEASE))
+	sh tools/release/try.sh bin/release
 
 demo: build
 	@$(GO) build -o bin/drifter ./e2e/drifter
