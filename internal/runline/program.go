@@ -14,7 +14,9 @@ import (
 // system keeps files for a while. nil if they can.
 func CheckProgram(file string, getenv func(string) string) error {
 	if file == "" {
-		return evidence.Errorf(evidence.Operation, "hallmark", "", errors.New("which file this program is, is not known"))
+		return evidence.Errorf(evidence.Operation, "hallmark",
+			"on Linux, mount /proc, which tells a program its file, and run the command again",
+			errors.New("this system does not say in which file this program is"))
 	}
 	if name := ProgramName(file); name != "hallmark" {
 		return evidence.Errorf(evidence.Refused, file, "call it hallmark, and run the command again with it",

@@ -65,7 +65,7 @@ func (r *release) writeLinuxPackage(s set, p platform, format string) error {
 	if err != nil {
 		return err
 	}
-	contents, err := r.contents(s, p)
+	contents, err := r.contents(s, p, format)
 	if err != nil {
 		return err
 	}
@@ -89,8 +89,8 @@ func (r *release) writeLinuxPackage(s set, p platform, format string) error {
 	return r.write(packager.ConventionalFileName(info), out.Bytes())
 }
 
-// contents are the files of a package.
-func (r *release) contents(s set, p platform) (files.Contents, error) {
+// contents are the files of a package in a format.
+func (r *release) contents(s set, p platform, format string) (files.Contents, error) {
 	all, err := r.files(s, p)
 	if err != nil {
 		return nil, err
@@ -102,6 +102,9 @@ func (r *release) contents(s set, p platform) (files.Contents, error) {
 	}
 	var contents files.Contents
 	for _, f := range all {
+		if format == "deb" { // the policy of Debian, chapter 11
+			f.target = strings.Replace(f.target, "/zsh/site-functions/", "/zsh/vendor-completions/", 1)
+		}
 		contents = append(contents, &files.Content{
 			Source: f.source, Destination: f.target,
 			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: r.time},

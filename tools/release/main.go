@@ -67,14 +67,11 @@ type release struct {
 
 // What all packages say of the product.
 const (
-	product     = "hallmark"
-	homepage    = "https://github.com/hallmark-mcp/hallmark"
-	summary     = "Integrity for MCP servers, plugins and skills: what was published is what runs"
-	license     = "Apache-2.0"
-	maintainer  = "Hallmark <security@hallmark.example.com>"
-	description = summary + ".\n" +
-		"Hallmark locks the bytes of MCP servers, plugins and skills, and what they tell a model,\n" +
-		"and verifies both at every start."
+	product    = "hallmark"
+	homepage   = "https://github.com/hallmark-mcp/hallmark"
+	summary    = "Integrity for MCP servers, plugins and skills: what was published is what runs"
+	license    = "Apache-2.0"
+	maintainer = "Hallmark <security@hallmark.example.com>"
 )
 
 // date sets the version, unless it is set, and the time, which are the commit's.
