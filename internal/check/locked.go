@@ -33,19 +33,8 @@ func ReadLocked(ctx context.Context, h *host.Host, dir string) (out Locked, err 
 	}
 	defer done()
 	out = Locked{Project: filepath.Base(w.Dir), Lock: w.Lock, Closures: map[string]*project.Closure{}}
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
-		if _, ok := w.Lock.Server(name); ok {
-			continue
-		}
-		if w.Config.Servers[name].WhyUnlocked() == "" {
-			return out, notLocked(name, "run 'hallmark pin "+name+"'")
-		}
-		out.Unlocked = append(out.Unlocked, name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
-		if _, ok := w.Lock.Facet(name); !ok {
-			return out, notLocked(name, "run 'hallmark install'")
-		}
+	if out.Unlocked, err = findUnlocked(w); err != nil {
+		return out, err
 	}
 	if w.Lock.IsEmpty() && len(out.Unlocked) == 0 {
 		return out, evidence.Errorf(evidence.Validation, project.LockFile,
@@ -72,6 +61,30 @@ func ReadLocked(ctx context.Context, h *host.Host, dir string) (out Locked, err 
 		}
 	}
 	return out, policy.Judge(policy.Check, policy.Settings{}, report).Err()
+}
+
+// findUnlocked returns the servers that hallmark.toml leaves without an entry of the lock. It is an error if any other
+// server or facet has none.
+func findUnlocked(w *workspace.Workspace) (names []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
+		if _, ok := w.Lock.Server(name); ok {
+			continue
+		}
+		switch s := w.Config.Servers[name]; {
+		case s.WhyUnlocked() != "":
+			names = append(names, name)
+		case s.Facet != "":
+			return nil, notLocked(name, "run 'hallmark install'")
+		default:
+			return nil, notLocked(name, "run 'hallmark pin "+name+"'")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
+		if _, ok := w.Lock.Facet(name); !ok {
+			return nil, notLocked(name, "run 'hallmark install'")
+		}
+	}
+	return names, nil
 }
 
 func notLocked(name, hint string) error {

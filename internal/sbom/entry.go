@@ -56,16 +56,7 @@ func (b *builder) server(name string, e project.ServerLock, closure *project.Clo
 	if closure == nil {
 		return nil, errors.New("its closure is not here")
 	}
-	s.note("closure", e.Closure.Lock.String())
-	s.note("closure-engine", e.Closure.Engine)
-	s.note("closure-platform", closure.Platform)
-	for platform, d := range e.Closure.Trees {
-		s.note("tree", platform+" "+d.String())
-	}
-	for _, ref := range e.Closure.Scripts {
-		s.note("install-script-is-run", ref)
-	}
-	return s, b.closure(s, closure)
+	return s, b.closure(s, e.Closure, closure)
 }
 
 // artifact adds the component of one of the artifacts of an entry.
@@ -132,8 +123,17 @@ func h1(d digest.Digest) string {
 	return "h1:" + sum
 }
 
-// closure adds the packages of the closure of a server.
-func (b *builder) closure(s *component, closure *project.Closure) error {
+// closure adds the packages of the closure of a server, of which the lock says entry.
+func (b *builder) closure(s *component, entry *project.ClosureLock, closure *project.Closure) error {
+	s.note("closure", entry.Lock.String())
+	s.note("closure-engine", entry.Engine)
+	s.note("closure-platform", closure.Platform)
+	for platform, d := range entry.Trees {
+		s.note("tree", platform+" "+d.String())
+	}
+	for _, ref := range entry.Scripts {
+		s.note("install-script-is-run", ref)
+	}
 	needs, err := closure.Needs()
 	if err != nil {
 		return err

@@ -61,6 +61,8 @@ demands one, and has 1970-01-01 then.`,
 	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().StringVar(&format, "format", "cyclonedx", "the `format`: "+strings.Join(sbom.Formats(), " or "))
+	_ = c.RegisterFlagCompletionFunc("format", // which is a flag of c
+		cobra.FixedCompletions(sbom.Formats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
