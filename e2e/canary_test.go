@@ -416,7 +416,7 @@ func TestCanary(t *testing.T) {
 				"run --unlocked local", "review bare", "review --unlocked script", "surface capture bare", "pin",
 				"pin --yes far", "outdated", "upgrade", "install", "install --frozen", "add kit2@1.*", "scan .",
 				"scan --json .", "check", "check --offline", "check --surface",
-				"pin --config .mcp.json far", "list", "upgrade --yes", "adopt", "adopt --all", "tree", "why kit",
+				"pin --config .mcp.json far", "list", "upgrade --yes", "adopt", "adopt --all", "tree", "why kit", "sbom",
 				"search kit", "info kit", "add --path .", "init",
 			} {
 				c.run(strings.Fields(command)...)

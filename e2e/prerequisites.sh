@@ -13,6 +13,7 @@
 #	openssl     signs what tests verify, and the other way round; minisign too
 #	unzip       and bsdtar: other programs that unpack what tests forge
 #	versitygw   an S3 server, built into bin/ with go install
+#	spdx-tools  checks bills of materials, and so does a schema of CycloneDX, a Go module
 #	bun, deno   with CI=true only (200 MB, for three tests): packages of npm, in bin/runtimes
 #
 # With CI=true whatever cannot be installed is an error; elsewhere the tests
@@ -110,6 +111,13 @@ if [ "${CI-}" = true ] && { [ ! -d bin/runtimes/node_modules/bun ] || [ ! -d bin
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix bin/runtimes bun@1.4.5 deno@2.9.6 >&2 ||
 		lacking "bun and deno are not installed" "tests that need them are skipped"
 fi
+if command -v python3 >/dev/null 2>&1 && ! python3 -c 'import spdx_tools' 2>/dev/null; then
+	say "installing spdx-tools with pip: it checks bills of materials"
+	python3 -m pip install -q spdx-tools >&2 || python3 -m pip install -q --break-system-packages spdx-tools >&2 ||
+		lacking "spdx-tools is not installed" "tests that need it are skipped"
+fi
+GOFLAGS='' go mod download github.com/CycloneDX/cyclonedx-go@v0.12.0 ||
+	lacking "the schema of CycloneDX cannot be downloaded" "tests that need it are skipped"
 if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"
 	GOBIN="$PWD/bin" GOFLAGS=-trimpath CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 >&2 ||

@@ -339,14 +339,21 @@ func (c *Closure) settleDependencies(at string, entry map[string]json.RawMessage
 
 // finds reports whether node would find a package from the one at a path.
 func (c *Closure) finds(from, name string) bool {
+	_, ok := c.lookUp(from, name)
+	return ok
+}
+
+// lookUp returns the path of the package that node would find from the one at a path.
+func (c *Closure) lookUp(from, name string) (string, bool) {
 	for {
-		if _, ok := c.raw[path.Join(from, "node_modules", name)]; ok {
-			return true
+		at := path.Join(from, "node_modules", name)
+		if _, ok := c.raw[at]; ok {
+			return at, true
 		}
 		if from == "" {
-			return false
+			return "", false
 		}
-		from = strings.TrimSuffix(from[:max(0, strings.LastIndex(from, "node_modules/"))], "/")
+		from, _ = splitPath(from)
 	}
 }
 

@@ -47,7 +47,7 @@ every start.`,
 	add("user", pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
 		forgetCommand(a), checkCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
 		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
-		treeCommand(a), whyCommand(a), searchCommand(a), infoCommand(a))
+		treeCommand(a), whyCommand(a), sbomCommand(a), searchCommand(a), infoCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
 	program.SetFrontPage(root,
