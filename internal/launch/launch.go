@@ -100,21 +100,30 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	if err != nil {
 		return 0, judged, false, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	options := guard.Options{Server: name, Review: "hallmark review " + name + w.ProjectFlag(), OnDrift: declared.OnDrift, ServerRequests: declared.Requests,
-		Stderr: o.Stderr, Log: o.Log}
-	if locked {
-		options.Approved = guard.Approved{Items: entry.SurfaceItems, Varying: entry.Varying, Exclude: declared.Excluded()}
-		options.Observed = func(r guard.Report) { l.noteDrift(r) }
-	} else {
-		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
-		for _, kind := range surface.Kinds() {
-			options.Approved.Exclude[kind] = true
-		}
-	}
 	// The guard passes signals on to the server, and ends when the server does, with its code. A signal that came
 	// before the guard listened has ended ctx alone.
-	exitCode, _ = guard.Relay(ctx, o.Stdin, o.Stdout, process, options)
+	exitCode, _ = guard.Relay(ctx, o.Stdin, o.Stdout, process, l.guardOptions())
 	return exitCode, judged, true, nil
+}
+
+// guardOptions are those for the server, whose entry, if it has one, says what was approved.
+func (l *Launch) guardOptions() guard.Options {
+	options := guard.Options{
+		Server: l.Declared.Name, Review: "hallmark review " + l.Declared.Name + l.Workspace.ProjectFlag(),
+		OnDrift: l.Declared.OnDrift, ServerRequests: l.Declared.Requests, Stderr: l.Options.Stderr, Log: l.Options.Log,
+	}
+	if l.Entry != nil {
+		options.Approved = guard.Approved{
+			Items: l.Entry.SurfaceItems, Varying: l.Entry.Varying, Exclude: l.Declared.Excluded(),
+		}
+		options.Observed = func(r guard.Report) { l.noteDrift(r) }
+		return options
+	}
+	options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
+	for _, kind := range surface.Kinds() {
+		options.Approved.Exclude[kind] = true
+	}
+	return options
 }
 
 // startDir returns the directory in which the server is started: the project's, so that it finds the same files
