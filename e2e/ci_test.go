@@ -201,6 +201,30 @@ func TestAction(t *testing.T) {
 		}
 	}
 	summary("### ✅ hallmark check: nothing is refused", "### ✅ hallmark scan: nothing is refused")
+	// With a base the summary says what changed since, and a base that is not there fails the job.
+	for _, args := range [][]string{{"init", "-q"}, {"add", "hallmark.toml"}, {"commit", "-q", "-m", "base"}} {
+		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)
+		if code, out := world.InDir(t, dir, env, "git", args...); code != 0 {
+			t.Fatalf("git %v: exit code %d\n%s", args, code, out)
+		}
+	}
+	if code, out := steps(dir, env, map[string]string{"base": "HEAD"}); code != 0 ||
+		!strings.Contains(out, "**server say changed**") || !strings.Contains(out, "+ name: args") {
+		t.Errorf("with a base: exit code %d\n%s", code, out)
+	}
+	based := filepath.Join(t.TempDir(), "based.md")
+	for base, want := range map[string]int{"HEAD": 0, "--help": 2} {
+		if code, out := steps(dir, append(env, "GITHUB_STEP_SUMMARY="+based), map[string]string{"base": base}); code != want {
+			t.Errorf("base %s: exit code %d\n%s", base, code, out)
+		}
+	}
+	if text, err := os.ReadFile(based); err != nil || !strings.Contains(string(text), "hallmark diff: 2 changes since HEAD") ||
+		!strings.Contains(string(text), "### ❌ hallmark diff ended with exit code 2.") {
+		t.Errorf("the summary with a base: %v\n%s", err, text)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
 	// A client's file of the checkout that starts a server around Hallmark fails the job, be
 	// it the very server that is locked.
 	around := filepath.Join(dir, "sub", ".cursor", "mcp.json")

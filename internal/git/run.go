@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func call(ctx context.Context, repository, command string, c foreign.Call) ([]by
 	if err != nil {
 		return nil, &wire.Error{Ref: repository, Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
-	c.Tool, c.Path, c.Output = foreign.Git, bin, maxOutput
+	c.Tool, c.Path, c.Output = foreign.Git, bin, cmp.Or(c.Output, maxOutput)
 	c.Set = append([]string{
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
 		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // WorkTree is a directory in a work tree of the user's. Its repository is read and never changed; git runs nothing
@@ -32,12 +33,18 @@ type Version struct {
 const localTime = time.Minute
 
 func (w WorkTree) run(ctx context.Context, args ...string) ([]byte, error) {
+	return w.runAtMost(ctx, maxOutput, args...)
+}
+
+// runAtMost is run of what prints at most limit bytes.
+func (w WorkTree) runAtMost(ctx context.Context, limit int, args ...string) ([]byte, error) {
 	var all []string
 	for _, s := range settings {
 		all = append(all, "-c", s)
 	}
 	return call(ctx, w.Dir, args[0], foreign.Call{
 		Args: append(all, args...), Dir: w.Dir, Checkout: w.Checkout, Environ: w.Environ, Time: localTime,
+		Output: limit,
 		// The repository's configuration can allow a protocol by its name; this list, which is empty, outweighs it.
 		Set: []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL="},
 	})
@@ -53,14 +60,63 @@ func (w WorkTree) Versions(ctx context.Context, paths ...string) (map[string][]V
 	found := map[string][]Version{}
 	for path, fields := range listed(out) {
 		if !isRegular(fields) {
-			return nil, evidence.Errorf(evidence.Refused, path, "put the file itself there",
-				errors.New("is no regular file on one of the branches"))
+			return nil, irregular(path, "on one of the branches")
 		}
 		v := Version{object: fields[1]}
 		if _, err := fmt.Sscan(fields[2], &v.Stage); err != nil {
 			return nil, fmt.Errorf("git lists %q in another form", fields)
 		}
 		found[path] = append(found[path], v)
+	}
+	return found, nil
+}
+
+func irregular(path, where string) error {
+	return evidence.Errorf(evidence.Refused, path, "put the file itself there",
+		fmt.Errorf("is no regular file %s", where))
+}
+
+// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3".
+func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
+	failed := new(wire.Error)
+	unreachable := func(err error) bool { return errors.As(err, &failed) && failed.Cause == evidence.Unreachable }
+	if _, err := w.run(ctx, "rev-parse", "--absolute-git-dir"); unreachable(err) {
+		return "", evidence.Errorf(evidence.Validation, w.Dir,
+			"run this in a checkout of git; 'git init' and a first commit make it one",
+			fmt.Errorf("is in no checkout that git reads: %w", failed.Err))
+	} else if err != nil {
+		return "", err
+	}
+	unknown := func(reason string) error {
+		hint := "name a branch, a tag or a commit; 'git log' shows commits, and 'git fetch' gets what a shallow " +
+			"clone lacks"
+		if revision == "HEAD" {
+			hint = "commit something first"
+		}
+		return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", revision), hint, errors.New(reason))
+	}
+	if revision == "" || strings.HasPrefix(revision, "-") { // git would read an option
+		return "", unknown("is no revision")
+	}
+	out, err := w.runAtMost(ctx, 1<<10, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	if unreachable(err) {
+		return "", unknown("is no commit that is in this checkout")
+	}
+	return strings.TrimRight(string(out), "\r\n"), err
+}
+
+// At is Versions of what a commit has, as Commit gives it.
+func (w WorkTree) At(ctx context.Context, commit string, paths ...string) (map[string]Version, error) {
+	out, err := w.run(ctx, append([]string{"ls-tree", "-r", "-z", commit, "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]Version{}
+	for path, fields := range listed(out) {
+		if !isRegular(fields) {
+			return nil, irregular(path, "in that commit")
+		}
+		found[path] = Version{-1, fields[2]}
 	}
 	return found, nil
 }
@@ -121,5 +177,10 @@ func isRegular(fields []string) bool { return strings.HasPrefix(fields[0], "100"
 
 // Read returns the content of a version.
 func (w WorkTree) Read(ctx context.Context, v Version) ([]byte, error) {
-	return w.run(ctx, "cat-file", "blob", v.object)
+	return w.ReadAtMost(ctx, v, maxOutput)
+}
+
+// ReadAtMost is Read of a content of at most limit bytes; a larger one is an error.
+func (w WorkTree) ReadAtMost(ctx context.Context, v Version, limit int) ([]byte, error) {
+	return w.runAtMost(ctx, limit, "cat-file", "blob", v.object)
 }

@@ -89,6 +89,17 @@ func TestWorkTree(t *testing.T) {
 	if !seen["ours"] || !seen["theirs"] {
 		t.Errorf("of the commits: %v", seen)
 	}
+	commit, err := w.Commit(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := w.At(t.Context(), commit, "f")
+	if err != nil || len(at) != 1 || read(at["f"]) != "ours" {
+		t.Errorf("at main: %v %v", at, err)
+	}
+	if data, err := w.ReadAtMost(t.Context(), at["f"], len("our")); err == nil {
+		t.Errorf("more than was asked for: %q", data)
+	}
 	if _, err := os.Stat(started); err == nil {
 		t.Error("git started what the repository's configuration names")
 	}
@@ -113,6 +124,39 @@ func TestWorkTreeLink(t *testing.T) {
 	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: environ}
 	if _, err := w.Versions(t.Context(), "f"); evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("%v", err)
+	}
+	c := exec.Command("git", "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "link")
+	c.Dir, c.Env = dir, environ
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := w.At(t.Context(), "HEAD", "f"); evidence.ClassOf(err) != evidence.Refused {
+		t.Errorf("in a commit: %v", err)
+	}
+}
+
+// TestWorkTreeRevision: what names no commit is an error of the user's, and no option of git.
+func TestWorkTreeRevision(t *testing.T) {
+	dir, environ := t.TempDir(), append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1")
+	w := WorkTree{Dir: dir, Checkout: foreign.FindCheckout(dir, ""), Environ: environ}
+	if _, err := w.Commit(t.Context(), "HEAD"); evidence.ClassOf(err) != evidence.Validation {
+		t.Errorf("in no checkout: %v", err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q",
+		"--allow-empty", "-m", "first"}} {
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = dir, environ
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	if id, err := w.Commit(t.Context(), "HEAD"); err != nil || len(id) < 40 {
+		t.Errorf("%q %v", id, err)
+	}
+	for _, revision := range []string{"", "-h", "--all", "nope", "HEAD HEAD", "HEAD..HEAD", "HEAD:f", "HEAD\n"} {
+		if id, err := w.Commit(t.Context(), revision); evidence.ClassOf(err) != evidence.Validation {
+			t.Errorf("%q: %q %v", revision, id, err)
+		}
 	}
 }
 

@@ -29,10 +29,7 @@ func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]pr
 		return nil, err
 	}
 	defer done()
-	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
-	m := merging{Workspace: w, tree: git.WorkTree{
-		Dir: w.Dir, Checkout: foreign.FindCheckout(w.Dir, home), Environ: h.Environ,
-	}}
+	m := merging{Workspace: w, tree: w.WorkTree()}
 	texts, err := m.readConflict(ctx)
 	if err != nil {
 		return nil, err
@@ -50,6 +47,12 @@ func MergeLock(ctx context.Context, h *host.Host, dir string, take map[string]pr
 		return nil, err
 	}
 	return []string{stageCommand(w), "hallmark review" + w.ProjectFlag()}, w.CommitMerge(ctx, files)
+}
+
+// WorkTree is the project's directory as git reads it.
+func (w *Workspace) WorkTree() git.WorkTree {
+	home := cmp.Or(w.Host.Getenv("HOME"), w.Host.Getenv("USERPROFILE"))
+	return git.WorkTree{Dir: w.Dir, Checkout: foreign.FindCheckout(w.Dir, home), Environ: w.Host.Environ}
 }
 
 // stageCommand is the command of git that stages the lock and the files beside it.

@@ -34,8 +34,17 @@ type storedFiles struct {
 
 // ReadStored reads the files of an entry once and compares them with its digests.
 func ReadStored(w *Workspace, name string, entry project.ServerLock) (*storedFiles, error) {
+	return CompareStored(name, entry, func(at string, limit int64) ([]byte, error) {
+		return w.ReadFile(w.Path(at), limit)
+	})
+}
+
+// CompareStored is ReadStored of files of which read gives the content, nil of a missing one; at is relative to the
+// project.
+func CompareStored(name string, entry project.ServerLock, read func(at string, limit int64) ([]byte, error)) (
+	*storedFiles, error) {
 	out := &storedFiles{}
-	data, err := w.ReadFile(w.SurfacePath(name), MaxSurface)
+	data, err := read(project.SurfaceFile(name), MaxSurface)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +68,7 @@ func ReadStored(w *Workspace, name string, entry project.ServerLock) (*storedFil
 	if entry.Closure == nil {
 		return out, nil
 	}
-	if data, err = w.ReadFile(w.ClosurePath(name), project.MaxClosure); err != nil {
+	if data, err = read(project.ClosureSubject(name), project.MaxClosure); err != nil {
 		return nil, err
 	}
 	claim = evidence.Claim{

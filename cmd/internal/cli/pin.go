@@ -453,19 +453,8 @@ func showChanges(w io.Writer, changes []surface.Change) {
 	if len(changes) == 0 {
 		return
 	}
-	count := map[surface.Severity]int{}
-	for _, c := range changes {
-		count[c.Severity]++
-	}
-	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium], count[surface.Low])
-	gone := map[surface.Class]int{}
-	listed := slices.DeleteFunc(slices.Clone(changes), func(c surface.Change) bool {
-		if c.Path != "" || c.New != "" {
-			return false
-		}
-		gone[c.Class]++
-		return gone[c.Class] > mostListed
-	})
+	showChangeCounts(w, changes)
+	listed, more := listedChanges(changes)
 	if columns, _ := terminalOf(w); columns > 0 {
 		for _, line := range surface.ChangeLines(listed) {
 			showChangeLine(w, line)
@@ -475,7 +464,33 @@ func showChanges(w io.Writer, changes []surface.Change) {
 			fmt.Fprintf(w, "    %s\n", line)
 		}
 	}
-	if more := len(changes) - len(listed); more > 0 {
+	showMore(w, more)
+}
+
+// showChangeCounts prints how many changes there are of each severity.
+func showChangeCounts(w io.Writer, changes []surface.Change) {
+	count := map[surface.Severity]int{}
+	for _, c := range changes {
+		count[c.Severity]++
+	}
+	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium], count[surface.Low])
+}
+
+// listedChanges are the changes that a person is shown, and how many items more are gone.
+func listedChanges(changes []surface.Change) (listed []surface.Change, more int) {
+	gone := map[surface.Class]int{}
+	listed = slices.DeleteFunc(slices.Clone(changes), func(c surface.Change) bool {
+		if c.Path != "" || c.New != "" {
+			return false
+		}
+		gone[c.Class]++
+		return gone[c.Class] > mostListed
+	})
+	return listed, len(changes) - len(listed)
+}
+
+func showMore(w io.Writer, more int) {
+	if more > 0 {
 		fmt.Fprintf(w, "    and %s more that are gone; --json lists all of them\n", evidence.Count(more, "item"))
 	}
 }

@@ -45,13 +45,14 @@ every start.`,
 		author.PublishCommand(a, launch.CaptureArchive), author.DeprecateCommand(a), author.YankCommand(a),
 		author.RestoreCommand(a))
 	add("user", pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
-		forgetCommand(a), checkCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a),
-		addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a),
-		treeCommand(a), whyCommand(a), sbomCommand(a), searchCommand(a), infoCommand(a))
+		forgetCommand(a), checkCommand(a), diffCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a),
+		configCommand(a), addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a),
+		outdatedCommand(a), listCommand(a), treeCommand(a), whyCommand(a), sbomCommand(a), searchCommand(a),
+		infoCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
 	program.SetFrontPage(root,
-		[]string{"protect", "status", "review", "upgrade", "undo", "add", "check", "publish", "doctor"},
+		[]string{"protect", "status", "review", "upgrade", "undo", "add", "check", "diff", "publish", "doctor"},
 		[]string{"author=author", "team=user", "registry=operator", "plugins=host"})
 	a.Rewrite = addExisting
 	return root
