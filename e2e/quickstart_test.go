@@ -9,13 +9,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,8 +19,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
@@ -65,131 +58,31 @@ func readQuickstart(t *testing.T) string {
 
 // quickstart is somebody who follows the document.
 type quickstart struct {
-	*testing.T
-	world      *world.World
-	npm        *npmtest.Server
-	registry   *world.Registry
+	*visitor
 	client     *http.Client // as curl is here
 	bin        string       // the client
 	hallmark   string
-	home, dir  string // of who follows it, and of the server that is published
-	env        []string
 	headings   []string
-	blocks     map[string][]block // by heading
+	blocks     []block
 	isOfficial bool
 }
 
-// block is a block of code of the document.
-type block struct{ language, file, text string }
-
-var quickstartBlock = regexp.MustCompile("(?ms)^```(\\w+)(?: ([^\n]*))?\n(.*?)^```$")
-
 func newQuickstart(t *testing.T, bin, text string) *quickstart {
 	t.Helper()
-	npm, err := npmtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(npm.Close)
-	q := &quickstart{T: t, world: world.New(t), npm: npm, bin: bin, home: t.TempDir(), dir: t.TempDir(),
-		blocks: map[string][]block{}}
-	for _, section := range regexp.MustCompile(`(?m)^## `).Split(text, -1)[1:] {
-		heading, rest, _ := strings.Cut(section, "\n")
-		q.headings = append(q.headings, heading)
-		for _, m := range quickstartBlock.FindAllStringSubmatch(rest, -1) {
-			q.blocks[heading] = append(q.blocks[heading], block{m[1], m[2], m[3]})
-		}
-	}
-	own, err := os.ReadFile(q.world.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authorities := filepath.Join(t.TempDir(), "authorities.pem")
-	world.Write(t, authorities, string(own)+string(npm.Authority()))
-	q.serveGitHub("api.example.com")
-	q.registry = world.StartRegistry(t, "--data", t.TempDir(), "--login", "github-at", "--github-client-id", "id",
-		"--github-api", "https://api.example.com:"+q.world.Port, "--dns-server", q.world.DNS.Addr,
-		"--ca-file", authorities, "--allow-host", "api.example.com", "--allow-host", "127.0.0.1", "--npm-registry", npm.URL)
-	at, err := url.Parse(q.registry.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q.world.Host(host.HostOfURL(host.OfficialRegistry), httputil.NewSingleHostReverseProxy(at).ServeHTTP)
-	proxy := httptest.NewServer(http.HandlerFunc(q.tunnel))
-	t.Cleanup(proxy.Close)
-	through, err := url.Parse(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
+	q := &quickstart{visitor: newVisitor(t, quickstartAccount), bin: bin, blocks: readBlocks(text)}
+	for _, m := range pageHeading.FindAllStringSubmatch(text, -1) {
+		q.headings = append(q.headings, m[1])
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(own)
-	q.client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(through),
+	roots.AppendCertsFromPEM(q.authority)
+	q.client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(q.proxy),
 		TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	t.Cleanup(q.client.CloseIdleConnections)
-	q.env = append(npm.Environ(authorities), "PATH="+os.Getenv("PATH"), "HOME="+q.home, "TMPDIR="+t.TempDir(),
-		"HTTPS_PROXY="+proxy.URL, "LANG=C.UTF-8")
 	return q
-}
-
-// tunnel is a proxy through which every host is the world's: the clients have the hosts' names built in.
-func (q *quickstart) tunnel(out http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodConnect {
-		http.Error(out, "only https", http.StatusMethodNotAllowed)
-		return
-	}
-	there, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", q.world.Port))
-	if err != nil {
-		http.Error(out, err.Error(), http.StatusBadGateway)
-		return
-	}
-	defer there.Close()
-	here, read, err := http.NewResponseController(out).Hijack()
-	if err != nil {
-		http.Error(out, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	defer here.Close()
-	fmt.Fprint(here, "HTTP/1.1 200 OK\r\n\r\n")
-	go func() {
-		defer there.Close()
-		io.Copy(there, read) // which may hold what was read already
-	}()
-	io.Copy(here, there)
 }
 
 // quickstartAccount is who the document's examples belong to.
 const quickstartAccount = "my-username"
-
-// serveGitHub is GitHub, where the account's owner enters the code at once, and its API, which knows no repository.
-func (q *quickstart) serveGitHub(api string) {
-	site := host.HostOfURL(model.RegistryURLGitHub)
-	q.world.Host(site, func(out http.ResponseWriter, r *http.Request) {
-		out.Header().Set("Content-Type", "application/json")
-		switch r.URL.Path {
-		case "/login/device/code":
-			fmt.Fprint(out, `{"device_code":"d","user_code":"ABCD-1234",`+
-				`"verification_uri":"https://login.example.com","interval":1}`)
-		case "/login/oauth/access_token":
-			fmt.Fprint(out, `{"access_token":"of the account","token_type":"bearer"}`)
-		default:
-			http.NotFound(out, r)
-		}
-	})
-	for _, name := range []string{api, "api." + site} {
-		q.world.Host(name, func(out http.ResponseWriter, r *http.Request) {
-			switch {
-			case r.Header.Get("Authorization") != "Bearer of the account":
-				http.Error(out, "{}", http.StatusUnauthorized)
-			case r.URL.Path == "/user":
-				fmt.Fprintf(out, `{"login":%q}`, quickstartAccount)
-			case r.URL.Path == "/user/memberships/orgs":
-				fmt.Fprint(out, "[]")
-			default:
-				http.NotFound(out, r)
-			}
-		})
-	}
-}
 
 // run runs a command line of the document, which begins with the client's name.
 func (q *quickstart) run(ok bool, line string) string {
@@ -208,8 +101,8 @@ func (q *quickstart) run(ok bool, line string) string {
 func (q *quickstart) find(heading, language, file string) string {
 	q.Helper()
 	var found []string
-	for _, b := range q.blocks[heading] {
-		if b.language == language && b.file == file {
+	for _, b := range q.blocks {
+		if b.heading == heading && b.language == language && b.file == file {
 			found = append(found, b.text)
 		}
 	}

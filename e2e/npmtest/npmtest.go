@@ -7,6 +7,7 @@
 //	GET /NAME/VERSION      one version's document
 //	GET /NAME/-/FILE.tgz   a tarball, with a strong ETag and byte ranges
 //	GET /PATH              any other file, see [Server.File]
+//	PUT /NAME              what 'npm publish' sends
 //
 // The registry is honest: integrity and shasum are those of the tarball that it serves.
 // What a dishonest or broken one does is a [Fault] of one path.
@@ -117,6 +118,12 @@ func (s *Server) Publish(p Package) error {
 	if err != nil {
 		return fmt.Errorf("%s@%s: %w", p.Name, p.Version, err)
 	}
+	s.add(p, manifest, tgz)
+	return nil
+}
+
+// add adds a version whose tarball is tgz.
+func (s *Server) add(p Package, manifest map[string]any, tgz []byte) {
 	path := TarballPath(p.Name, p.Version)
 	wide, short := sha512.Sum512(tgz), sha1.Sum(tgz)
 	document := maps.Clone(manifest)
@@ -140,7 +147,26 @@ func (s *Server) Publish(p Package) error {
 	all.Time[p.Version] = p.At.UTC().Format("2006-01-02T15:04:05.000Z")
 	all.Tags["latest"] = p.Version
 	s.files[path] = tgz
-	return nil
+}
+
+// put takes what 'npm publish' sends: the version that it names, with its tarball.
+func (s *Server) put(w http.ResponseWriter, r *http.Request) {
+	var sent struct {
+		Name        string
+		Versions    map[string]map[string]any
+		Attachments map[string]struct{ Data []byte } `json:"_attachments"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || len(sent.Versions) != 1 || len(sent.Attachments) != 1 {
+		http.Error(w, fmt.Sprintf("not one version with its tarball: %v", err), http.StatusBadRequest)
+		return
+	}
+	for version, manifest := range sent.Versions {
+		for _, tarball := range sent.Attachments {
+			s.add(Package{Name: sent.Name, Version: version}, manifest, tarball.Data)
+		}
+	}
+	w.WriteHeader(http.StatusCreated)
+	io.WriteString(w, "{}")
 }
 
 // Deprecate says something against a version, in the words of its publisher.
@@ -203,6 +229,10 @@ func VersionPath(name, version string) string { return "/" + name + "/" + versio
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPut {
+		s.put(w, r)
+		return
+	}
 	s.mu.Lock()
 	s.requests[r.URL.Path]++
 	if r.Header.Get("Range") != "" {

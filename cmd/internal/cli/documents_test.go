@@ -23,7 +23,7 @@ const top = "../../../" // of the repository
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	pages := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "spec/*.md", "deploy/*.md", "examples/*.md",
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/start/*.md", "spec/*.md", "deploy/*.md", "examples/*.md",
 		"examples/*/*.md"} {
 		names, err := filepath.Glob(top + pattern)
 		if err != nil {
