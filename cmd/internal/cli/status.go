@@ -224,7 +224,11 @@ func nextCommand(servers []scan.Server) string {
 		switch rank := rankOf(s); {
 		case s.System || s.Installed || s.Command == "" && s.URL == "":
 		case rank <= 1 && s.Runs != nil:
-			return "Look at what changed: 'hallmark review " +
+			said := "Look at what changed"
+			if s.State == scan.StateUnapproved {
+				said = "Read what is locked, and approve it on this machine"
+			}
+			return said + ": 'hallmark review " +
 				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
 		case s.State == scan.StateOpen && s.Runs != nil:
 			return "What is refused, and why: 'hallmark scan'"

@@ -93,7 +93,7 @@ func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 	case p.Status == http.StatusUnauthorized:
 		e.Hint = "log in first, or put an API token into HALLMARK_TOKEN"
 	case p.Status == http.StatusForbidden:
-		e.Hint = "the registry wants a token that permits this name"
+		e.Hint = "log in as the owner of this name, or ask the registry's operator for a token that permits it"
 	case p.Status == http.StatusConflict:
 		e.Hint = "a published version never changes; give the document a new version"
 	case e.Kind == evidence.Operation && p.RetryAfter > 0:
