@@ -6,7 +6,7 @@
 # make check   go vet, for Windows too, and the tests of what differs from BASE and of what imports it
 # make race    the packages whose goroutines share state, with the race detector
 # make cross   builds and vets for the systems with files of their own
-# make lint    gofmt, go vet, staticcheck, the limits of the house, govulncheck
+# make lint    gofmt, go vet, staticcheck, actionlint, the limits of the house, govulncheck
 # make fresh   make test as on a new machine: empty caches of Go and an empty HOME
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
@@ -139,6 +139,7 @@ lint: vet
 	@echo "gofmt -l"; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) tool -modfile=tools/go.mod actionlint -shellcheck= -pyflakes=
 	$(GO) test -C tools ./...
 	$(GO) run -C tools ./house -check
 	sh e2e/vulnerabilities.sh
