@@ -77,13 +77,14 @@ the release. The programs of an archive are listed in SHA256SUMS too.`,
 		}),
 	}
 	c.Flags().StringVar(&sums, "sums", "", "the release's `file` SHA256SUMS (default: beside the first file)")
-	c.Flags().StringVar(&key, "key", "", "`file` with the public key of the releases (default: the one that this program holds)")
+	c.Flags().StringVar(&key, "key", "",
+		"`file` with the public key of the releases (default: the one that this program holds)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what matched as one JSON document")
 	return c
 }
 
-// readSums returns what a file of checksums lists, by name, once its signature is that of the key in the file keyFile, or
-// of the releases.
+// readSums returns what a file of checksums lists, by name, once its signature is that of the key in the file keyFile,
+// or of the releases.
 func readSums(name, keyFile string) (map[string]string, error) {
 	text, source := releaseKey, "this program"
 	if keyFile != "" {
@@ -103,7 +104,8 @@ func readSums(name, keyFile string) (map[string]string, error) {
 	}
 	data, err := durable.ReadFile(name, maxSums)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, name, "take SHA256SUMS from the release, or name it by --sums", err)
+		return nil, evidence.Errorf(evidence.Operation, name,
+			"take SHA256SUMS from the release, or name it by --sums", err)
 	}
 	signature, err := durable.ReadFile(name+".minisig", plugin.MaxKey)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +117,8 @@ func readSums(name, keyFile string) (map[string]string, error) {
 	}
 	if err := key.Verify(plugin.Minisign, data, signature); err != nil {
 		return nil, evidence.Errorf(evidence.Signature, name+".minisig",
-			"do not use what you downloaded; take it from the release again", fmt.Errorf("by key %s: %w", key.ID(), err))
+			"do not use what you downloaded; take it from the release again",
+			fmt.Errorf("by key %s: %w", key.ID(), err))
 	}
 	return parseSums(name, string(data))
 }
@@ -126,15 +129,16 @@ func parseSums(name, text string) (map[string]string, error) {
 	for line := range strings.Lines(text) {
 		sum, file, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if _, twice := listed[file]; !ok || twice {
-			return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("no line of sha256sum, or the second of a file: %q", line))
+			return nil, evidence.Errorf(evidence.Validation, name, "",
+				fmt.Errorf("no line of sha256sum, or the second of a file: %q", line))
 		}
 		listed[file] = sum
 	}
 	return listed, nil
 }
 
-// compareRelease compares files, or else this program, with what sums lists, and returns those that match. err is of all
-// others.
+// compareRelease compares files, or else this program, with what sums lists, and returns those that match. err is of
+// all others.
 func compareRelease(files []string, listed map[string]string, sums string) (matched []string, err error) {
 	matched = []string{} // in JSON a list
 	names := map[string]string{} // what the list calls a file, unless that is its base name
