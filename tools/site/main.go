@@ -46,7 +46,7 @@ var sections = []section{
 	{"Start", []string{"README.md", "docs/install.md", "docs/start/*.md", "docs/protect.md"}},
 	{"Guides", []string{"docs/servers.md", "docs/facets.md", "docs/plugin-host.md", "docs/hashfile.md", "docs/ci.md",
 		"docs/registry.md", "docs/operating.md", "docs/ledger.md"}},
-	{"Look up", []string{"docs/commands.md", "docs/troubleshooting.md", "docs/policy.md", "docs/clients.md", "docs/scan.md",
+	{"Look up", []string{"docs/commands.md", "docs/troubleshooting.md", "docs/faq.md", "docs/policy.md", "docs/clients.md", "docs/scan.md",
 		"docs/*.md"}},
 	{"Formats", []string{"spec/*.md"}},
 	{"The project", []string{"SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "docs/decisions/*.md",
