@@ -1,12 +1,13 @@
 # make build   bin/hallmark and its companions, without cgo
 # make man     the manual pages of every command, in bin/man/man1
 # make snapshot  what a release consists of, in bin/release: archives, packages, images; installed and tried here
+# make site    the documents as pages for a browser, in bin/site
 # make demo    publish, verify, pin, run and tamper, on this machine only
 # make test    go vet and all tests; installs what they need and says what
 # make check   go vet, for Windows too, and the tests of what differs from BASE and of what imports it
 # make race    the packages whose goroutines share state, with the race detector
 # make cross   builds and vets for the systems with files of their own
-# make lint    gofmt, go vet, staticcheck, the limits of the house, govulncheck
+# make lint    gofmt, go vet, staticcheck, actionlint, the limits of the house, govulncheck
 # make fresh   make test as on a new machine: empty caches of Go and an empty HOME
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
@@ -52,7 +53,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man snapshot demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
+.PHONY: build man snapshot site demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
 	sequences kill hosts bundles hints agree clients real servers searches processes clean
 build:
 	@mkdir -p bin
@@ -67,6 +68,9 @@ man:
 snapshot:
 	$(GO) run -C tools ./release $(if $(RELEASE),-version $(RELEASE))
 	sh tools/release/try.sh bin/release
+
+site:
+	$(GO) run -C tools ./site
 
 demo: build
 	@$(GO) build -o bin/drifter ./e2e/drifter
@@ -139,6 +143,7 @@ lint: vet
 	@echo "gofmt -l"; unformatted=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) tool -modfile=tools/go.mod actionlint -shellcheck= -pyflakes=
 	$(GO) test -C tools ./...
 	$(GO) run -C tools ./house -check
 	sh e2e/vulnerabilities.sh

@@ -28,7 +28,7 @@ func (r *release) writeArchives() error {
 			if err != nil {
 				return err
 			}
-			data, err := r.pack(p, files)
+			data, err := r.compress(p, files)
 			if err != nil {
 				return err
 			}
@@ -78,8 +78,8 @@ func (r *release) archived(s set, p platform) ([]packed, error) {
 	return all, nil
 }
 
-// pack makes the archive that is usual on p.
-func (r *release) pack(p platform, files []packed) ([]byte, error) {
+// compress makes the archive that is usual on p.
+func (r *release) compress(p platform, files []packed) ([]byte, error) {
 	if p.os == "windows" {
 		return zipFiles(files, r.time)
 	}

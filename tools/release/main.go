@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
@@ -46,15 +48,29 @@ func run(version, out string) error {
 	if err := r.build(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{
-		r.writeArchives, r.writeLinuxPackages, r.writeNPM, r.writeWheels, r.writeImages, r.writeManifests, r.writeSums,
-	} {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := r.pack(); err != nil {
+		return err
 	}
 	fmt.Printf("%s %s in %s, in %v\n", product, r.version, out, time.Since(began).Round(time.Second))
 	return nil
+}
+
+// pack writes all files of the release from what was built.
+func (r *release) pack() error {
+	var work errgroup.Group
+	work.SetLimit(2) // each holds one archive in memory
+	for _, step := range []func() error{
+		r.writeArchives, r.writeLinuxPackages, r.writeNPM, r.writeWheels, r.writeImages,
+	} {
+		work.Go(step)
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	if err := r.writeManifests(); err != nil {
+		return err
+	}
+	return r.writeSums()
 }
 
 // release is one version that is being made.

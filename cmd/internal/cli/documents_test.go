@@ -14,7 +14,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 )
 
 const top = "../../../" // of the repository
@@ -146,56 +145,6 @@ func namesCommand(t *testing.T, page, line string) {
 				c.InheritedFlags().Lookup(m[2:]) == nil {
 				t.Errorf("%s: %s: no flag %s", page, line, m)
 			}
-		}
-	}
-}
-
-// The table of README.md has every command of hallmark, or the group that it is in, and
-// no other.
-func TestCommandTable(t *testing.T) {
-	root := Hallmark(new(app.App))
-	for _, c := range root.Commands() {
-		if c.Name() == "registry" { // the commands that it hands over to
-			theirs := operator.HallmarkRegistry(new(app.App))
-			theirs.Use = c.Name()
-			root.RemoveCommand(c)
-			root.AddCommand(theirs)
-		}
-	}
-	leaves := map[string]bool{}
-	each(root, func(c *cobra.Command) {
-		if !c.HasSubCommands() {
-			leaves[strings.TrimPrefix(c.CommandPath(), "hallmark ")] = false
-		}
-	})
-	_, table, ok := strings.Cut(documents(t)["README.md"], "| command | does |")
-	table, _, ended := strings.Cut(table, "\n\n")
-	if !ok || !ended {
-		t.Fatal("README.md has no table of commands")
-	}
-	for line := range strings.Lines(table) {
-		cells := strings.SplitN(line, "|", 3)
-		if len(cells) < 3 || strings.Contains(cells[1], "---") {
-			continue
-		}
-		group := root // of the span before, in which the next one may lie
-		for _, m := range codeSpan.FindAllStringSubmatch(cells[1], -1) {
-			words := strings.Fields(m[1])
-			c, _, err := group.Find(words)
-			if err != nil || c == group {
-				c, _, err = root.Find(words)
-			}
-			if err != nil || c == root {
-				t.Errorf("%s is no command", m[0])
-				continue
-			}
-			each(c, func(c *cobra.Command) { leaves[strings.TrimPrefix(c.CommandPath(), "hallmark ")] = true })
-			group = c.Parent()
-		}
-	}
-	for name, there := range leaves {
-		if !there {
-			t.Errorf("README.md does not have %s", name)
 		}
 	}
 }

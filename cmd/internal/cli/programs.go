@@ -39,7 +39,7 @@ every start.`,
 		}
 	}
 	add("own", protectCommand(a), statusCommand(a), undoCommand(a), doctorCommand(a), scanCommand(a), storeCommand(a),
-		editor.Command("hashfile"))
+		selfCommand(a), editor.Command("hashfile"))
 	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a),
 		tryCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a),
 		author.PublishCommand(a, launch.CaptureArchive), author.DeprecateCommand(a), author.YankCommand(a),

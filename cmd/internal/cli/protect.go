@@ -195,7 +195,10 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 		}
 		return err
 	}
-	fmt.Fprintf(w, "\n%d of %s protected.", protected, evidence.Count(total, "server"))
+	if total > count[protect.Already] { // there are lines above
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "%d of %s protected.", protected, evidence.Count(total, "server"))
 	switch {
 	case o.Dry && count[protect.Open] > 0:
 		fmt.Fprint(w, " 'hallmark protect' protects those that are open.")

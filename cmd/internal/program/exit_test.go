@@ -11,7 +11,7 @@ import (
 
 // The pages that say which class has which exit code say what is so.
 func TestExitCodesDocument(t *testing.T) {
-	for name, line := range map[string]string{"README.md": "\n| %[2]d | %[1]s | ", "docs/policy.md": "\n| %s | %d | "} {
+	for name, line := range map[string]string{"docs/commands.md": "\n| %[2]d | %[1]s | ", "docs/policy.md": "\n| %s | %d | "} {
 		page, err := os.ReadFile("../../../" + name)
 		if err != nil {
 			t.Fatal(err)
