@@ -140,7 +140,7 @@ func parseSums(name, text string) (map[string]string, error) {
 // compareRelease compares files, or else this program, with what sums lists, and returns those that match. err is of
 // all others.
 func compareRelease(files []string, listed map[string]string, sums string) (matched []string, err error) {
-	matched = []string{} // in JSON a list
+	matched = []string{}         // in JSON a list
 	names := map[string]string{} // what the list calls a file, unless that is its base name
 	if len(files) == 0 {
 		own, err := os.Executable()
