@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
@@ -35,6 +36,7 @@ func statusCommand(a *app.App) *cobra.Command {
 		Long: `Show each MCP server that your clients start, and those of the project in the current
 directory, one line each. What needs you comes first:
 
+  changed       its files are not those that are locked
   withheld      changed since you approved it
   not approved  locked, not approved on this machine
   open          what runs can change at any start
@@ -69,6 +71,9 @@ directory, one line each. What needs you comes first:
 			servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
 				return s.Starts != clients.StartsServer || s.Client == "hallmark"
 			})
+			if err := check.FindChanged(c.Context(), h, servers); err != nil {
+				return err
+			}
 			slices.SortStableFunc(servers, func(a, b scan.Server) int { return cmp.Compare(rankOf(a), rankOf(b)) })
 			if hook {
 				return writeHook(a.Stdout, servers)
@@ -134,7 +139,7 @@ func writeHook(w io.Writer, servers []scan.Server) error {
 	for _, s := range servers {
 		what := ""
 		switch rank := rankOf(s); {
-		case rank <= 1:
+		case rank <= 2:
 			what = statusWords[rank].word
 		case s.News != "" && (s.State == scan.StateOpen || s.State == scan.StatePinned):
 			what = string(s.News) + " since you looked last, not protected"
@@ -163,14 +168,18 @@ var statusWords = []struct {
 	state scan.State
 	word  string
 }{
-	{"", "withheld"}, {scan.StateUnapproved, "not approved"}, {scan.StateOpen, "open"}, {scan.StatePinned, "pinned"},
-	{scan.StateVerified, "verified"}, {scan.StateGuarded, "protected"}, {scan.StateEditor, "editor"}, {scan.StateOff, "off"},
+	{"", "changed"}, {"", "withheld"}, {scan.StateUnapproved, "not approved"}, {scan.StateOpen, "open"},
+	{scan.StatePinned, "pinned"}, {scan.StateVerified, "verified"}, {scan.StateGuarded, "protected"},
+	{scan.StateEditor, "editor"}, {scan.StateOff, "off"},
 }
 
 // rankOf returns the index of a server's word in statusWords.
 func rankOf(s scan.Server) int {
-	if s.Withheld != nil && s.State == scan.StateGuarded {
+	switch {
+	case s.Changed != "":
 		return 0
+	case s.Withheld != nil && s.State == scan.StateGuarded:
+		return 1
 	}
 	return slices.IndexFunc(statusWords, func(w struct {
 		state scan.State
@@ -200,6 +209,8 @@ func showStatus(w io.Writer, servers []scan.Server) {
 // statusText says what a server is, and of one that is not protected why.
 func statusText(s scan.Server) string {
 	switch {
+	case s.Changed != "":
+		return "not started: " + s.Changed
 	case s.Withheld != nil && s.State == scan.StateGuarded:
 		return fmt.Sprintf("%s changed, seen %s", evidence.Count(len(s.Withheld.Items), "item"),
 			s.Withheld.Since.Local().Format("2006-01-02 15:04"))
@@ -223,7 +234,10 @@ func nextCommand(servers []scan.Server) string {
 	for _, s := range servers {
 		switch rank := rankOf(s); {
 		case s.System || s.Installed || s.Command == "" && s.URL == "":
-		case rank <= 1 && s.Runs != nil:
+		case s.Changed != "":
+			return "If you changed its files, lock them anew: 'hallmark pin " +
+				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+		case rank <= 2 && s.Runs != nil:
 			said := "Look at what changed"
 			if s.State == scan.StateUnapproved {
 				said = "Read what is locked, and approve it on this machine"

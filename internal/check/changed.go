@@ -1,0 +1,46 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// FindChanged notes of each guarded server that is a program of this machine, and whose files differ from the lock, why
+// 'hallmark run' refuses it. Packages are not looked at: what the store has of them is hashed, and made anew, when they
+// start. A project that cannot be read is left to the scan, which says so.
+func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error {
+	projects := map[string]*workspace.Workspace{}
+	for i, s := range servers {
+		if s.Runs == nil || s.State != scan.StateGuarded {
+			continue
+		}
+		w, ok := projects[s.Runs.Project]
+		if !ok {
+			opened, done, err := workspace.Open(ctx, h, s.Runs.Project, false)
+			if err != nil {
+				continue
+			}
+			defer done()
+			w, projects[s.Runs.Project] = opened, opened
+		}
+		entry, locked := w.Lock.Server(s.Runs.Name)
+		if !locked || !entry.Source.Local() {
+			continue
+		}
+		report, err := checkServer(ctx, w, w.Logs(trail.Options{}), s.Runs.Name, Options{Offline: true})
+		if err != nil {
+			return err
+		}
+		report = slices.DeleteFunc(report, isDrift) // of which a note says more
+		if refused := policy.Judge(policy.Check, policy.Settings{}, report).Refused(); len(refused) > 0 {
+			servers[i].Changed = refused[0].Evidence.Headline()
+		}
+	}
+	return nil
+}
