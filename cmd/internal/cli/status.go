@@ -87,7 +87,7 @@ directory, one line each. What needs you comes first:
 			w := &failing{to: a.Stdout}
 			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool { return f.Evidence.Rule == launcher.RuleUnreadable })
 			if len(servers) > 0 || !unread {
-				showStatus(w, servers)
+				showStatus(w, servers, declaredServers(found))
 			}
 			for _, f := range found.Rules {
 				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
@@ -189,10 +189,26 @@ func rankOf(s scan.Server) int {
 	})
 }
 
-// showStatus prints a line for each server, in columns.
-func showStatus(w io.Writer, servers []scan.Server) {
+// declaredServers are the names of the servers in hallmark.toml.
+func declaredServers(found *scan.Result) (names []string) {
+	for _, s := range found.Servers {
+		if s.Client == "hallmark" {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// showStatus prints a line for each server, in columns. If there is none, it says how a client starts those that are
+// declared.
+func showStatus(w io.Writer, servers []scan.Server, declared []string) {
 	if len(servers) == 0 {
 		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
+		if len(declared) > 0 {
+			name := surface.Escape(declared[0])
+			writeFolded(w, fmt.Sprintf("So none starts %s of hallmark.toml. An entry in a client's file does: "+
+				"this program as its command, \"run\" and \"%s\" as its arguments.", name, name), "  ")
+		}
 		return
 	}
 	var t table
