@@ -30,8 +30,8 @@ func (c *chain) explainFacet(ctx context.Context, demands owed.Demands, way []fa
 		return nil
 	}
 	if entry.Source.Kind.HasRecords() {
-		r := project.RecordLock{Kind: ledger.Facet, Registry: entry.Source.Registry, Name: c.name, Version: entry.Version,
-			Integrity: entry.Integrity, Log: entry.Log, Proof: entry.Proof}
+		r := project.RecordLock{Kind: ledger.Facet, Registry: entry.Source.Registry,
+			Name: c.name, Version: entry.Version, Integrity: entry.Integrity, Log: entry.Log, Proof: entry.Proof}
 		if err := c.addLog(r); err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +30,8 @@ func (c *chain) explainServer(ctx context.Context, way []facets.Part) error {
 	c.addDeclared(way)
 	if !locked {
 		c.state("lock", State(evidence.Absent), c.command("why", c.name),
-			"hallmark.lock holds nothing about it: nobody claimed which bytes or which tools it has. Run 'hallmark pin "+
-				c.name+"'.")
+			"hallmark.lock holds nothing about it: nobody claimed which bytes or which tools it has. "+
+				"Run 'hallmark pin "+c.name+"'.")
 		return nil
 	}
 	if err := c.addRecord(entry); err != nil {
@@ -79,7 +78,8 @@ func (c *chain) addRecord(entry project.ServerLock) error {
 		if c.w.Registry() != nil {
 			why = "hallmark.lock has none of the registry " + c.w.Config.Registry.Name()
 		}
-		c.state("record", State(evidence.Absent), c.checkAll(), "No record of a registry says who published it: "+why+".")
+		c.state("record", State(evidence.Absent), c.checkAll(),
+			"No record of a registry says who published it: "+why+".")
 		return nil
 	}
 	check := c.ofRegistry(*r, "info")
@@ -140,10 +140,9 @@ func (c *chain) addLog(r project.RecordLock) error {
 		c.add("log", check, "", "The proof in hallmark.lock says that "+published+", in "+entry+".", rows)
 		return nil
 	}
-	c.add("publisher", check, "The publisher "+published+", says the registry in its log.", "",
-		slices.DeleteFunc(slices.Clone(rows), func(e evidence.Evidence) bool { return e.Scheme != evidence.Proof }))
+	c.state("publisher", State(evidence.Match), check, "The publisher "+published+", says the registry in its log.")
 	c.add("log", check, "Hallmark verified the proof in hallmark.lock now, without asking the registry: "+
-		entry+". "+key, "", slices.DeleteFunc(rows, func(e evidence.Evidence) bool { return e.Scheme == evidence.Proof }))
+		entry+". "+key, "", rows)
 	return nil
 }
 
@@ -161,8 +160,8 @@ func (c *chain) logKey(r project.RecordLock) (string, error) {
 		text = fmt.Sprintf("You accepted its key %s on this machine at %s.", key.Key, moment(key.Since))
 	}
 	if newest, ok := known.Newest(key.Key); ok {
-		text += fmt.Sprintf(" The newest checkpoint that this machine was shown has %s; Hallmark keeps no time of that.",
-			evidence.Count(int(newest.Size), "entry"))
+		text += fmt.Sprintf(" The newest checkpoint that this machine was shown has %s; "+
+			"Hallmark keeps no time of that.", evidence.Count(int(newest.Size), "entry"))
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -246,7 +245,7 @@ func (c *chain) addBytes(entry project.ServerLock) {
 	c.addHashed("bytes", "what it unpacked,", trees)
 	if entry.Closure != nil && len(trees) == 0 {
 		c.state("bytes", Unknown, c.checkAll(),
-			"Hallmark has unpacked nothing of it for this machine; the first run fetches it and compares every package.")
+			"Hallmark has unpacked nothing of it for this machine; the first run fetches and compares every package.")
 	}
 	c.addHashed("bytes", "the file", c.take(func(e evidence.Evidence) bool {
 		subject, _, _ := strings.Cut(e.Subject, ": ") // of a file in it

@@ -47,27 +47,31 @@ which this machine has nothing to hash. 'unknown' is what no file here says.`,
 					chain.Links[i].Check = forProject(c, chain.Links[i].Check, dir)
 				}
 			}
-			err = explained.Err()
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					Chains []check.Chain `json:"chains"`
-				}{app.OutcomeOf(explained.Verdict, err), explained.Chains}, err)
-			}
-			var b bytes.Buffer
-			for _, chain := range explained.Chains {
-				writeLinks(&b, chain)
-			}
-			if _, bad := b.WriteTo(a.Stdout); bad != nil {
-				return bad
-			}
-			return err
+			return writeExplained(a, explained, asJSON)
 		}),
 	}
 	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the claims with their evidence as one JSON document")
 	return c
+}
+
+func writeExplained(a *app.App, explained check.Explained, asJSON bool) error {
+	err := explained.Err()
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			Chains []check.Chain `json:"chains"`
+		}{app.OutcomeOf(explained.Verdict, err), explained.Chains}, err)
+	}
+	var b bytes.Buffer
+	for _, chain := range explained.Chains {
+		writeLinks(&b, chain)
+	}
+	if _, bad := b.WriteTo(a.Stdout); bad != nil {
+		return bad
+	}
+	return err
 }
 
 // forProject adds to a command the flag that names the project in dir, if the command knows it.
