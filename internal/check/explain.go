@@ -66,11 +66,12 @@ func stateOf(report evidence.Report) State {
 
 // chain is a [Chain] that is being made. Each piece of evidence that [Check] would find belongs to one link.
 type chain struct {
-	w    *workspace.Workspace
-	logs *trail.Logs
-	dir  string // as the caller named it, for the files in commands
-	name string
-	rest evidence.Report // of no link yet
+	w     *workspace.Workspace
+	logs  *trail.Logs
+	dir   string // as the caller named it, for the files in commands
+	name  string
+	found evidence.Report // all, in the order of [Check]
+	rest  evidence.Report // of no link yet
 	Chain
 }
 
@@ -113,9 +114,7 @@ func Explain(ctx context.Context, h *host.Host, dir, name string) (out Explained
 			return out, err
 		}
 		c.addRest()
-		for _, link := range c.Links {
-			report = append(report, link.Report...)
-		}
+		report = append(report, c.found...)
 		out.Chains = append(out.Chains, c.Chain)
 	}
 	out.Verdict = policy.Judge(policy.Check, policy.Settings{}, report)
@@ -177,24 +176,25 @@ func searchIn(path, text string) string {
 
 // addHashed adds a link for each subject of evidence about bytes on this machine. as says what the bytes are.
 func (c *chain) addHashed(step, as string, report evidence.Report) {
+	// A tree comes before the files in it that were changed.
+	report = slices.Clone(report)
+	slices.SortStableFunc(report, func(a, b evidence.Evidence) int { return len(a.Subject) - len(b.Subject) })
 	var subjects []string
+	of := map[string]evidence.Report{}
 	for _, e := range report {
 		subject := e.Subject
-		for _, known := range subjects { // a file of a tree that was compared before
+		for _, known := range subjects {
 			if strings.HasPrefix(subject, known+": ") {
 				subject = known
 			}
 		}
-		if !slices.Contains(subjects, subject) {
+		if of[subject] == nil {
 			subjects = append(subjects, subject)
 		}
+		of[subject] = append(of[subject], e)
 	}
 	for _, subject := range subjects {
-		rows := slices.DeleteFunc(slices.Clone(report), func(e evidence.Evidence) bool {
-			return e.Subject != subject && !strings.HasPrefix(e.Subject, subject+": ")
-		})
-		slices.SortStableFunc(rows, func(a, b evidence.Evidence) int { return len(a.Subject) - len(b.Subject) })
-		c.addHashedOne(step, as, subject, rows)
+		c.addHashedOne(step, as, subject, of[subject])
 	}
 }
 

@@ -37,8 +37,9 @@ func TestExplainFacet(t *testing.T) {
 			t.Fatal(c.name, err)
 		}
 		var states []string
+		var linked evidence.Report
 		for _, link := range out.Chains[0].Links {
-			states = append(states, link.Step+" "+string(link.State))
+			states, linked = append(states, link.Step+" "+string(link.State)), append(linked, link.Report...)
 			if link.Text == "" || link.Check == "" {
 				t.Errorf("%s: %+v", c.name, link)
 			}
@@ -50,6 +51,9 @@ func TestExplainFacet(t *testing.T) {
 		}
 		if out.Class() != c.class {
 			t.Errorf("%s: %s, %v; want %s", c.name, out.Class(), out.Err(), c.class)
+		}
+		if got, want := rowsOf(linked), rowsOf(out.Report()); !slices.Equal(got, want) || len(linked) != len(out.Report()) {
+			t.Errorf("%s: links have\n%s\nand there are\n%s", c.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 		checked, err := check.Check(t.Context(), w.Host, w.Dir, check.Options{Offline: true})
 		if err != nil {

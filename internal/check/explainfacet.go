@@ -22,6 +22,7 @@ func (c *chain) explainFacet(ctx context.Context, demands owed.Demands, way []fa
 			c.What, c.rest = e.What, e.Report
 		}
 	}
+	c.found = c.rest
 	c.addDeclared(way)
 	entry, locked := c.w.Lock.Facet(c.name)
 	if !locked {

@@ -27,6 +27,7 @@ func (c *chain) explainServer(ctx context.Context, way []facets.Part) error {
 		}
 		c.rest = append(origin, c.rest...)
 	}
+	c.found = c.rest
 	c.addDeclared(way)
 	if !locked {
 		c.state("lock", State(evidence.Absent), c.command("why", c.name),
