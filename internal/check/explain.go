@@ -202,7 +202,15 @@ func (c *chain) addHashed(step, as string, report evidence.Report) {
 func (c *chain) addHashedOne(step, as, subject string, rows evidence.Report) {
 	first := rows[0]
 	if first.Scheme != evidence.File && first.Scheme != evidence.Tree && first.Scheme != evidence.FacetTar {
-		c.add(step, c.checkAll(), sentence(subject, first), sentence(subject, first), rows)
+		text := "Hallmark compared " + subject + " with " + first.Where + "."
+		if first.Scheme != evidence.Pin {
+			c.add(step, c.checkAll(), text, text, rows)
+			return
+		}
+		c.add("name", c.checkAll(), text, text, rows)
+		if first.Reason != "" { // a name is all that is compared here
+			c.state(step, Unknown, c.checkAll(), "Hallmark read no byte of "+subject+": "+first.Reason+".")
+		}
 		return
 	}
 	if first.Scheme == evidence.FacetTar {
@@ -252,18 +260,6 @@ func claimedBy(rows evidence.Report) string {
 		return rows[0].Where + " says"
 	}
 	return strings.Join(all, " and ")
-}
-
-// sentence says what evidence without bytes is about.
-func sentence(subject string, e evidence.Evidence) string {
-	text := "Hallmark compared " + subject + " with " + e.Where
-	if e.Where == "" {
-		text = "Hallmark looked at " + subject
-	}
-	if e.Reason != "" && e.Outcome == evidence.Match {
-		return text + ": " + e.Reason + "."
-	}
-	return text + "."
 }
 
 // oneOf reports whether scheme is one of several.

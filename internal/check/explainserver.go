@@ -290,9 +290,8 @@ func (c *chain) addSurface(entry project.ServerLock) {
 	if v := len(entry.Varying); v > 0 {
 		text += fmt.Sprintf("; %s from start to start, and no model sees them", evidence.Count(v, "more varies"))
 	}
-	shown := "'hallmark surface show " + c.name + "' prints all of it; on which machine it was captured is not kept."
-	c.add("surface", c.command("surface", "hash", c.path(file)), fmt.Sprintf(
-		"%s. Hallmark hashed that now: %s, as hallmark.lock says. %s", text, entry.Surface, shown), text+".", rows)
+	c.add("surface", c.command("surface", "show", c.name), fmt.Sprintf("%s. Hallmark hashed that now: %s, as "+
+		"hallmark.lock says. On which machine it was captured is not kept.", text, entry.Surface), text+".", rows)
 	if drift := c.take(isDrift); len(drift) > 0 {
 		text := "The server showed something else when it was started last: see 'hallmark review " + c.name + "'."
 		c.add("drift", c.command("review", c.name), text, text, drift)
