@@ -138,7 +138,8 @@ func (c *chain) addLog(r project.RecordLock) error {
 		return err
 	}
 	if rows.Count(evidence.Match) < len(rows) || len(rows) == 0 {
-		c.add("log", check, "", "The proof in hallmark.lock says that "+published+", in "+entry+".", rows)
+		said := "The proof in hallmark.lock says that " + published + ", in " + entry + "."
+		c.add("log", check, said, said, rows)
 		return nil
 	}
 	c.state("publisher", State(evidence.Match), check, "The publisher "+published+", says the registry in its log.")
@@ -184,7 +185,8 @@ func (c *chain) addClaims(entry project.ServerLock) {
 	rows := c.take(func(e evidence.Evidence) bool { return e.Subject == file })
 	stored, err := workspace.ReadStored(c.w, c.name, entry)
 	if err != nil || stored.Closure == nil {
-		c.add("packages", c.checkAll(), "", "Hallmark compared "+file+" with hallmark.lock.", rows)
+		text := "Hallmark compared " + file + " with hallmark.lock."
+		c.add("packages", c.checkAll(), text, text, rows)
 		return
 	}
 	if r := entry.Record; r != nil {
