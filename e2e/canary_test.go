@@ -417,6 +417,7 @@ func TestCanary(t *testing.T) {
 				"pin --yes far", "outdated", "upgrade", "install", "install --frozen", "add kit2@1.*", "scan .",
 				"scan --json .", "check", "check --offline", "check --surface",
 				"pin --config .mcp.json far", "list", "upgrade --yes", "adopt", "adopt --all", "tree", "why kit", "sbom",
+				"explain npm", "explain local", "explain kit",
 				"search kit", "info kit", "add --path .", "init",
 			} {
 				c.run(strings.Fields(command)...)

@@ -126,6 +126,25 @@ func newPythonWorld(t *testing.T, path string) *pythonWorld {
 	return w
 }
 
+// TestSecondProject pins a server that another project of the machine has already: its packages, and what was compiled
+// of them, are in the store.
+func TestSecondProject(t *testing.T) {
+	first := pinnedWithUV(t)
+	second := *first
+	second.dir = filepath.Join(filepath.Dir(first.dir), "second")
+	config, err := os.ReadFile(filepath.Join(first.dir, "hallmark.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(second.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(second.dir, "hallmark.toml"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second.pin(t, "sqlite")
+}
+
 // run starts a program in the project and gives its exit code and what it printed.
 func (w *pythonWorld) run(t *testing.T, program string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()

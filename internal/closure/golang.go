@@ -64,23 +64,29 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, err
 	}
 	defer remove()
+	// Beside the modules that go unpacks, and not above them: one that is older than modules has no go.mod, so that
+	// its packages would be those of this module.
+	at := filepath.Join(work, "module")
+	if err := os.Mkdir(at, 0o700); err != nil {
+		return nil, err
+	}
 	subject := "go:" + pkg + "@" + spec
 	// A file that is built on no platform and imports the program keeps its requirements in go.mod.
 	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
 	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
 		"closure.go": file} {
-		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 	}
 	bin := filepath.Join(rt.Path, "bin", "go")
-	proxies, err := goProxies(ctx, h, bin, work)
+	proxies, err := goProxies(ctx, h, bin, at)
 	if err != nil {
 		return nil, err
 	}
 	run := func(args ...string) ([]byte, error) {
 		return RunGo(ctx, h, GoCommand{
-			Tool: foreign.Go, Path: bin, Dir: work, Subject: subject,
+			Tool: foreign.Go, Path: bin, Dir: at, Subject: subject,
 			Settings: append(goSettings(work, "mod"), proxies...), Args: args,
 		})
 	}
@@ -105,7 +111,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	if _, err := run("mod", "tidy"); err != nil {
 		return nil, err
 	}
-	goMod, err := host.ReadFile(filepath.Join(work, "go.mod"), project.MaxClosure)
+	goMod, err := host.ReadFile(filepath.Join(at, "go.mod"), project.MaxClosure)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +123,7 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 	if goMod, err = f.Format(); err != nil {
 		return nil, unpinnable(err)
 	}
-	goSum, err := host.ReadFile(filepath.Join(work, "go.sum"), project.MaxClosure)
+	goSum, err := host.ReadFile(filepath.Join(at, "go.sum"), project.MaxClosure)
 	if err != nil {
 		return nil, err
 	}

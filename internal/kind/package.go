@@ -160,6 +160,11 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if k.compile != nil {
 		platform := program.BytecodePlatform(in.Platform)
 		made, err := k.findCompiled(ctx, d.Workspace, st, name, platform, d.Workspace.MadeTree(*entry.Closure, platform))
+		if made != nil { // as of the tree itself: the store's own note is judged when it is started
+			made.Report = slices.DeleteFunc(made.Report, func(e evidence.Evidence) bool {
+				return e.Authority == evidence.Sidecar
+			})
+		}
 		if err == nil && (made == nil || made.Slot == nil) {
 			made, err = k.compile(ctx, d.Workspace, st, name, in.Runtime, done.Slot, judgeWith(&r.Report, d.Judge))
 		}

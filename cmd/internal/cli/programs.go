@@ -47,8 +47,8 @@ every start.`,
 	add("user", pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a),
 		forgetCommand(a), checkCommand(a), diffCommand(a), lockCommand(a), surfaceCommand(a), verifyServerCommand(a),
 		configCommand(a), addCommand(a), adoptCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a),
-		outdatedCommand(a), listCommand(a), treeCommand(a), whyCommand(a), sbomCommand(a), searchCommand(a),
-		infoCommand(a))
+		outdatedCommand(a), listCommand(a), treeCommand(a), whyCommand(a), explainCommand(a), sbomCommand(a),
+		searchCommand(a), infoCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))
 	add("operator", registryCommand(), logCommand(a))
 	program.SetFrontPage(root,

@@ -9,6 +9,7 @@ import (
 )
 
 // TestBillOfMaterials looks for each wheel of a real closure in both documents.
+// Its file comes before that of TestPythonServers, which changes the files that both read.
 func TestBillOfMaterials(t *testing.T) {
 	w := pinnedWithUV(t)
 	dir := t.TempDir() // with this one server: others are declared and not locked
