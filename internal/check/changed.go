@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -38,9 +39,17 @@ func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error
 			return err
 		}
 		report = slices.DeleteFunc(report, isDrift) // of which a note says more
-		if refused := policy.Judge(policy.Check, policy.Settings{}, report).Refused(); len(refused) > 0 {
-			servers[i].Changed = refused[0].Evidence.Headline()
+		refused := policy.Judge(policy.Check, policy.Settings{}, report).Refused()
+		if len(refused) == 0 {
+			continue
 		}
+		verb := "pin"
+		if refused[0].Evidence.Authority == evidence.Machine { // an interpreter, which this machine approved
+			verb = "review"
+		}
+		servers[i].Changed = refused[0].Evidence.Headline()
+		servers[i].Renew = "hallmark " + verb + " " +
+			host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project})
 	}
 	return nil
 }

@@ -97,7 +97,9 @@ func (r *release) link(s set, p platform) error {
 func (r *release) goTool(output string, p platform, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = r.root
+	// What a builder set for himself changes what the compiler writes.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off",
+		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off",
 		fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.time.Unix()))
 	if p != (platform{}) {
 		cmd.Env = append(cmd.Env, "GOOS="+p.os, "GOARCH="+p.arch)

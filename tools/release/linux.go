@@ -69,8 +69,10 @@ func (r *release) writeLinuxPackage(s set, p platform, format string) error {
 	if err != nil {
 		return err
 	}
+	version, prerelease := r.linuxVersion(format)
 	info := nfpm.WithDefaults(&nfpm.Info{
-		Name: s.name, Arch: p.arch, Platform: p.os, Version: r.version, Release: "1", Section: "utils",
+		Name: s.name, Arch: p.arch, Platform: p.os, Version: version, Prerelease: prerelease, VersionSchema: "none",
+		Release: "1", Section: "utils",
 		Priority: "optional", Maintainer: maintainer, Description: s.summary, Vendor: "Hallmark", Homepage: homepage,
 		License: license, MTime: r.time, DisableGlobbing: true,
 		Overridables: nfpm.Overridables{
@@ -86,7 +88,24 @@ func (r *release) writeLinuxPackage(s set, p platform, format string) error {
 	if err := packager.Package(info, &out); err != nil {
 		return err
 	}
-	return r.write(packager.ConventionalFileName(info), out.Bytes())
+	// Where releases are offered, a name has no tilde.
+	return r.write(strings.ReplaceAll(packager.ConventionalFileName(info), "~", "."), out.Bytes())
+}
+
+// linuxVersion is the version in a format, and what makes it older than the release, each in a way that orders them:
+// those of Arch have no place of its own for the second, and Alpine knows few words.
+func (r *release) linuxVersion(format string) (version, prerelease string) {
+	version, prerelease, _ = strings.Cut(r.version, "-")
+	switch {
+	case prerelease == "":
+	case format == "archlinux":
+		return version + prerelease, ""
+	case format == "apk" && strings.HasPrefix(prerelease, "dev."):
+		return version, "git" + r.time.Format("20060102")
+	case format == "apk":
+		return version, strings.ReplaceAll(prerelease, ".", "")
+	}
+	return version, prerelease
 }
 
 // contents are the files of a package in a format.

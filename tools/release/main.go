@@ -70,6 +70,9 @@ func (r *release) pack() error {
 	if err := r.writeManifests(); err != nil {
 		return err
 	}
+	if err := r.writeKey(); err != nil {
+		return err
+	}
 	return r.writeSums()
 }
 

@@ -106,6 +106,15 @@ func (r *release) sum(name string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// writeKey writes the public key of the releases, once there is one.
+func (r *release) writeKey() error {
+	key, err := os.ReadFile(filepath.Join(r.root, "cmd", "internal", "cli", "release.pub"))
+	if err != nil || len(key) == 0 {
+		return err
+	}
+	return r.write("hallmark.pub", key)
+}
+
 // writeSums writes SHA256SUMS, as sha256sum does: of each file of the release, and of each program in its archives
 // under its platform, so that an installed program can be looked up too.
 func (r *release) writeSums() error {

@@ -47,6 +47,22 @@ func TestOwnsPage(t *testing.T) {
 	}
 }
 
+// What comes before a release is older than it, in the words of each format.
+func TestLinuxVersion(t *testing.T) {
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct{ version, format, want, wantPre string }{
+		{"1.2.3", "deb", "1.2.3", ""}, {"1.2.3", "archlinux", "1.2.3", ""}, {"1.2.3", "apk", "1.2.3", ""},
+		{"1.2.3-rc.1", "deb", "1.2.3", "rc.1"}, {"1.2.3-rc.1", "rpm", "1.2.3", "rc.1"},
+		{"1.2.3-rc.1", "archlinux", "1.2.3rc.1", ""}, {"1.2.3-rc.1", "apk", "1.2.3", "rc1"},
+		{"0.0.0-dev.gabc", "apk", "0.0.0", "git20261129"},
+	} {
+		r := &release{version: c.version, time: at}
+		if version, pre := r.linuxVersion(c.format); version != c.want || pre != c.wantPre {
+			t.Errorf("%s, %s: %q, %q", c.version, c.format, version, pre)
+		}
+	}
+}
+
 // makeRelease makes all of a release but the programs, in place of which stands one small program.
 func makeRelease(t *testing.T) *release {
 	t.Helper()
@@ -104,7 +120,7 @@ func TestRelease(t *testing.T) {
 	}
 	for _, want := range []string{
 		"hallmark_1.2.3-rc.1_windows_arm64.zip", "hallmark_1.2.3-rc.1_linux_amd64.tar.gz.cdx.json", "hallmark.rb",
-		"hallmark_1.2.3~rc.1-1_arm64.deb", "hallmark-registry-1.2.3~rc.1-1.x86_64.rpm", "darwin_arm64/hallmark",
+		"hallmark_1.2.3.rc.1-1_arm64.deb", "hallmark-registry-1.2.3.rc.1-1.x86_64.rpm", "darwin_arm64/hallmark",
 		"npm-hallmark-mcp-hallmark-win32-x64-1.2.3-rc.1.tgz", "hallmark_1.2.3-rc.1_image.tar", "windows_amd64/hallmark.exe",
 		"hallmark_mcp-1.2.3rc1-py3-none-macosx_12_0_arm64.whl", "hallmark.nix", "hallmark.json",
 	} {

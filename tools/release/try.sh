@@ -50,7 +50,7 @@ use() {
 	home=$1
 	shift
 	mkdir -p "$home/.cursor" "$home/files" "$home/server"
-	cp "$release/build/linux_$arch/hashfile-mcp" "$home/server/files-server"
+	cp "$work/archive/hashfile-mcp" "$home/server/files-server"
 	printf '{\n  "mcpServers": {\n    // mine\n    "files": { "command": "%s", "args": ["--root", "%s"] }\n  }\n}\n' \
 		"$inside/server/files-server" "$inside/files" >"$home/.cursor/mcp.json"
 	cp "$home/.cursor/mcp.json" "$home/before.json"
@@ -80,26 +80,39 @@ in_root() {
 
 say checksums
 (cd "$release" && grep -v ' .*/' SHA256SUMS | sha256sum --quiet -c -)
-(cd "$release/build" && grep / ../SHA256SUMS | sha256sum --quiet -c -)
 
 say archive
-mkdir -p "$work/archive/home"
+mkdir -p "$work/archive/home" "$work/linux_$arch"
 tar -xzf "$(one "$release"/hallmark_*_linux_$arch.tar.gz)" -C "$work/archive" --strip-components 1
+cp "$work/archive/hallmark" "$work/archive/mcp-publisher" "$work/archive/hashfile-mcp" "$work/linux_$arch"
+(cd "$work" && grep " linux_$arch/" "$release/SHA256SUMS" | sha256sum --quiet --ignore-missing -c -)
 inside=$work/archive/home
 use "$inside" env -i HOME="$inside" PATH="$work/archive:/usr/bin:/bin"
 
-if [ "$(id -u)" = 0 ] && has debootstrap chroot; then
-	say deb
+# The base system of this machine's distribution, from where apt takes it; an image of a runner may have other sites too.
+site=
+if has apt-get; then
 	# shellcheck disable=SC2016 # apt expands it
-	site=$(apt-get indextargets --format '$(SITE)' | sort -u | head -n 1)
-	debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$work/deb" "$site" >"$work/debootstrap.log" 2>&1 || { tail "$work/debootstrap.log"; fail debootstrap; }
+	site=$(apt-get indextargets --format '$(SITE)' 'ORIGIN: Debian' | grep '^http' | sort -u | head -n 1)
+fi
+if [ "$(id -u)" = 0 ] && [ -n "$site" ] && has debootstrap chroot; then
+	say deb
+	codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	debootstrap --variant=minbase "$codename" "$work/deb" "$site" >"$work/debootstrap.log" 2>&1 ||
+		{ tail "$work/debootstrap.log"; fail debootstrap; }
 	cp "$release"/*_"$deb".deb "$work/deb/root"
 	chroot "$work/deb" sh -c 'dpkg -i /root/*.deb >/dev/null && rm /root/*.deb'
 	[ -s "$work/deb/usr/share/man/man1/hallmark-protect.1" ] || fail "no manual page"
 	in_root "$work/deb"
 	chroot "$work/deb" dpkg -V hallmark hallmark-registry || fail "files of the package differ"
+elif [ "$(id -u)" = 0 ] && has dpkg chroot; then
+	say "deb, without a base system"
+	mkdir -p "$work/deb/var/lib/dpkg/info" "$work/deb/var/lib/dpkg/updates"
+	: >"$work/deb/var/lib/dpkg/status"
+	dpkg --root "$work/deb" --install "$release"/*_"$deb".deb >/dev/null
+	in_root "$work/deb"
 else
-	lacks "deb, without root or debootstrap"
+	lacks "deb, without root or dpkg"
 fi
 
 if [ "$(id -u)" = 0 ] && has rpm chroot; then

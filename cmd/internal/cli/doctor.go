@@ -28,7 +28,7 @@ Hallmark cannot do its work; what only some servers need is a note.`,
 			if err != nil {
 				return err
 			}
-			o.Program, _ = os.Executable()
+			o.Program = app.OwnFile()
 			o.Home, _ = os.UserHomeDir()
 			found, err := doctor.Examine(c.Context(), h, o)
 			a.Bars.Stop()

@@ -79,7 +79,7 @@ its file, for 'hallmark unpin'.`,
 			}
 			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
 			if a.Name == "hallmark" {
-				o.Program, _ = os.Executable() // without it a client finds it in its PATH
+				o.Program = app.OwnFile() // without it a client finds it in its PATH
 			}
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err

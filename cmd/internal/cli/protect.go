@@ -45,7 +45,7 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 			if o.Home, err = os.UserHomeDir(); err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
 			}
-			o.Program, _ = os.Executable() // without it nothing is protected, which is said
+			o.Program = app.OwnFile() // without it nothing is protected, which is said
 			say := a.Stdout
 			if asJSON {
 				say = a.Stderr

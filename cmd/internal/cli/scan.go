@@ -67,7 +67,7 @@ of a hallmark.toml, also in a project below this one.`,
 				return err
 			}
 			if a.Name == "hallmark" {
-				o.Program, _ = os.Executable() // without one nothing is guarded
+				o.Program = app.OwnFile() // without one nothing is guarded
 			}
 			o.Home, _ = os.UserHomeDir() // without one there are no user's files
 			o.Rewritten = true

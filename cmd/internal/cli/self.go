@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -50,7 +49,7 @@ func selfVerifyCommand(a *app.App) *cobra.Command {
 		Short: "Compare files with the signed checksums of a release",
 		Long: `Verify the signature of a release's SHA256SUMS, which SHA256SUMS.minisig holds beside it, and
 compare the files with it; without a file, this program. Nothing is fetched: take both files from
-the release. The programs of an archive are listed in SHA256SUMS too.`,
+the release. The programs of an archive are listed in SHA256SUMS too, by platform.`,
 		Example: "hallmark_0.1.0_linux_amd64.tar.gz\n--sums ~/Downloads/SHA256SUMS",
 		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, files []string) error {
 			if sums == "" {
@@ -140,19 +139,17 @@ func parseSums(name, text string) (map[string]string, error) {
 // compareRelease compares files, or else this program, with what sums lists, and returns those that match. err is of
 // all others.
 func compareRelease(files []string, listed map[string]string, sums string) (matched []string, err error) {
-	matched = []string{}         // in JSON a list
-	names := map[string]string{} // what the list calls a file, unless that is its base name
+	matched = []string{} // in JSON a list
 	if len(files) == 0 {
 		own, err := os.Executable()
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Operation, "hallmark", "name the program's file", err)
 		}
 		files = []string{own}
-		names[own] = runtime.GOOS + "_" + runtime.GOARCH + "/" + filepath.Base(own)
 	}
 	var errs []error
 	for _, file := range files {
-		if err := compareFile(file, cmp.Or(names[file], filepath.Base(file)), listed, sums); err != nil {
+		if err := compareFile(file, listed, sums); err != nil {
 			errs = append(errs, err)
 		} else {
 			matched = append(matched, file)
@@ -161,9 +158,14 @@ func compareRelease(files []string, listed map[string]string, sums string) (matc
 	return matched, errors.Join(errs...)
 }
 
-// compareFile compares a file with what sums lists under a name.
-func compareFile(file, name string, listed map[string]string, sums string) error {
+// compareFile compares a file with what sums lists under its name: as a file of the release, or else as a program of
+// this platform.
+func compareFile(file string, listed map[string]string, sums string) error {
+	name := filepath.Base(file)
 	sum, ok := listed[name]
+	if !ok {
+		sum, ok = listed[runtime.GOOS+"_"+runtime.GOARCH+"/"+name]
+	}
 	if !ok {
 		return evidence.Errorf(evidence.Refused, file, "take the SHA256SUMS of the release that the file is of",
 			fmt.Errorf("%s does not list %s", sums, name))

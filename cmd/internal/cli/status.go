@@ -60,8 +60,8 @@ directory, one line each. What needs you comes first:
 			if err != nil {
 				return err
 			}
-			o.Program, _ = os.Executable() // without one nothing is protected
-			o.Home, _ = os.UserHomeDir()   // without one there are no user's files
+			o.Program = app.OwnFile()    // without one nothing is protected
+			o.Home, _ = os.UserHomeDir() // without one there are no user's files
 			o.Rewritten = true
 			found, err := scan.Scan(c.Context(), h, o)
 			if err != nil {
@@ -251,8 +251,7 @@ func nextCommand(servers []scan.Server) string {
 		switch rank := rankOf(s); {
 		case s.System || s.Installed || s.Command == "" && s.URL == "":
 		case s.Changed != "":
-			return "If you changed its files, lock them anew: 'hallmark pin " +
-				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+			return "If that is what it is to be: '" + s.Renew + "'"
 		case rank <= 2 && s.Runs != nil:
 			said := "Look at what changed"
 			if s.State == scan.StateUnapproved {

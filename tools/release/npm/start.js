@@ -1,6 +1,7 @@
 // Starts the program of this platform, which a package of its own carries, in place of a script.
 "use strict";
 const { spawn } = require("node:child_process");
+const os = require("node:os");
 const path = require("node:path");
 
 module.exports = (name) => {
@@ -16,9 +17,10 @@ module.exports = (name) => {
   }
   const file = path.join(dir, "bin", process.platform === "win32" ? `${name}.exe` : name);
   const child = spawn(file, process.argv.slice(2), { stdio: "inherit", windowsHide: true });
+  const onTerminal = process.stdin.isTTY || process.stderr.isTTY;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
     // A terminal sends Ctrl-C to the program itself as well.
-    process.on(signal, () => signal === "SIGINT" && process.stdin.isTTY || child.kill(signal));
+    process.on(signal, () => signal === "SIGINT" && onTerminal || child.kill(signal));
   }
   child.on("error", (err) => {
     console.error(`${name}: ${err.message}`);
@@ -28,6 +30,7 @@ module.exports = (name) => {
     if (signal) {
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
+      process.exit(128 + os.constants.signals[signal]); // Node ignores SIGPIPE
     } else {
       process.exit(code);
     }

@@ -1,6 +1,7 @@
 """Carries the programs of Hallmark: hallmark, mcp-publisher and hashfile-mcp."""
 
 import os
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -17,5 +18,6 @@ def main() -> None:
     else:
         sys.exit("hallmark-mcp: the program hallmark is not in " + " or ".join(places))
     if os.name == "nt":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the program too, which ends in its own time
         sys.exit(subprocess.run([program, *sys.argv[1:]]).returncode)
     os.execv(program, [program, *sys.argv[1:]])
