@@ -43,13 +43,15 @@ func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error
 		if len(refused) == 0 {
 			continue
 		}
-		verb := "pin"
-		if refused[0].Evidence.Authority == evidence.Machine { // an interpreter, which this machine approved
-			verb = "review"
+		command := []string{"hallmark", "pin", s.Runs.Name}
+		switch {
+		case entry.Launch.Facet != "": // which brings its files along
+			command = []string{"hallmark", "install"}
+		case refused[0].Evidence.Authority == evidence.Machine: // an interpreter, which this machine approved
+			command[1] = "review"
 		}
 		servers[i].Changed = refused[0].Evidence.Headline()
-		servers[i].Renew = "hallmark " + verb + " " +
-			host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project})
+		servers[i].Renew = host.QuoteArguments(append(command, "--project", s.Runs.Project))
 	}
 	return nil
 }

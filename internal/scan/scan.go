@@ -84,7 +84,7 @@ type Server struct {
 	Runs        *Runs            `json:"runs,omitempty"`         // what hallmark run starts for it
 	Withheld    *Withheld        `json:"withheld,omitempty"`     // what of that its client is not shown
 	Changed     string           `json:"changed,omitempty"`      // why hallmark run refuses it: a file of it changed
-	Renew       string           `json:"renew,omitempty"`        // the command that takes it as it is now
+	Renew       string           `json:"renew,omitempty"`        // the command that leads on
 	User        bool             `json:"user,omitempty"`         // the file is the user's or the machine's, for every project
 	System      bool             `json:"system,omitempty"`       // the file is the machine's, which its administrator manages
 	Installed   bool             `json:"installed,omitempty"`    // the file is part of a plugin or an extension of its client

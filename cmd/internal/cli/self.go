@@ -101,6 +101,10 @@ func readSums(name, keyFile string) (map[string]string, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, source, "", err)
 	}
+	if key.Algorithm() != plugin.Minisign {
+		return nil, evidence.Errorf(evidence.Validation, source, "name the file hallmark.pub of the release by --key",
+			errors.New("is no key of minisign, which signs releases"))
+	}
 	data, err := durable.ReadFile(name, maxSums)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, name,

@@ -251,7 +251,7 @@ func nextCommand(servers []scan.Server) string {
 		switch rank := rankOf(s); {
 		case s.System || s.Installed || s.Command == "" && s.URL == "":
 		case s.Changed != "":
-			return "If that is what it is to be: '" + s.Renew + "'"
+			return "If you know why it changed: '" + s.Renew + "'"
 		case rank <= 2 && s.Runs != nil:
 			said := "Look at what changed"
 			if s.State == scan.StateUnapproved {
