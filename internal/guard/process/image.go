@@ -26,6 +26,7 @@ type Image struct {
 	id       *fileID  // of the file before it was read; nil: not known
 	observed evidence.Observed
 	shebang  []string // words of the #! line, nil if there is none
+	compared bool     // it is not to be started, so that no sealed copy is made
 	sealed   bool     // file is a copy that nobody can change
 }
 
@@ -35,6 +36,11 @@ const maxLinks = 40
 // Open opens the regular file that path resolves to, once, and hashes what it opened, under sha256 and, in
 // the same pass, each of algs. path is used as it is, without PATH.
 func Open(path string, algs ...digest.Algorithm) (*Image, error) {
+	return new(Image).openAt(path, algs)
+}
+
+// openAt sets m to the file that path resolves to.
+func (m *Image) openAt(path string, algs []digest.Algorithm) (*Image, error) {
 	for _, a := range algs {
 		if a.Size() == 0 {
 			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path),
@@ -45,7 +51,7 @@ func Open(path string, algs ...digest.Algorithm) (*Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), err)
 	}
-	m := &Image{Chain: chain}
+	m.Chain = chain
 	if err := m.open(chain[len(chain)-1], append([]digest.Algorithm{digest.SHA256}, algs...)); err != nil {
 		return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), err)
 	}

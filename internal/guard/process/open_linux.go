@@ -16,7 +16,7 @@ import (
 const maxSealed = 64 << 20
 
 // open hashes path and keeps what can be executed: a sealed copy of a static
-// ELF file, else the file itself.
+// ELF file that is to be started, else the file itself.
 func (m *Image) open(path string, algs []digest.Algorithm) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m *Image) open(path string, algs []digest.Algorithm) error {
 // inspected.
 func (m *Image) read(file *os.File, size int64, path string, algs []digest.Algorithm) error {
 	run := file
-	if size <= maxSealed && static(file) {
+	if !m.compared && size <= maxSealed && static(file) {
 		sealed, err := seal(file, path)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func (s *Seen) Look(path string, algs ...digest.Algorithm) (*Image, error) {
 			}
 		}
 	}
-	m, err := Open(path, algs...)
+	m, err := (&Image{compared: true}).openAt(path, algs)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,25 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookCopiesNothing: a static program that is only compared is read once, and not copied into memory.
+func TestLookCopiesNothing(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := guardtest.BytesRead(t)
+	if _, err := new(process.Seen).Look(program); err != nil {
+		t.Fatal(err)
+	}
+	if read := guardtest.BytesRead(t) - before; read < info.Size() || read > info.Size()*3/2 {
+		t.Errorf("of %d bytes it read %d", info.Size(), read)
+	}
+}
+
 // TestLookChanged: what was changed is read again, though its size and the time of its last write are as before, and
 // though another file has its name.
 func TestLookChanged(t *testing.T) {
