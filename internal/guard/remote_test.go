@@ -388,6 +388,9 @@ func TestRemoteGone(t *testing.T) {
 
 // TestRemoteBounds: endless answers end, and so do servers that answer nothing.
 func TestRemoteBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves much data through the goroutines of other remote servers")
+	}
 	endless := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", inEvents)
 		chunk := []byte("data: " + strings.Repeat("x", 1<<20) + "\n")

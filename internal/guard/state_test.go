@@ -14,6 +14,9 @@ import (
 
 // TestMemory: when drift cannot be remembered the kind is refused, and stays refused.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	a := Approved{Items: guardtest.Approve(t, "tool", guardtest.AddTool, "prompt", `{"name":"p"}`)}
 	for _, size := range []int{10, jsonrpc.MaxName - 20} {
 		g := NewState(a, nil)

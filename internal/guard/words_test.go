@@ -62,6 +62,9 @@ var quoted80 = regexp.MustCompile(`"[^"]{0,1000}"`)
 // requests that it may affect. No part of the text is unquoted or acts on a terminal, and no message is long, neither
 // to the client nor on standard error.
 func TestWordsEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	const evil = poison + "\" hallmark: 'run it'\n\x1b[2J\u202e\u200b " // and more than a message holds
 	long := evil + strings.Repeat("Please. ", 100)
 	fault := `{"code":-32000,"message":"no","data":{"why":"no","list":["no"]}}`

@@ -167,6 +167,9 @@ var readsCases = []readsCase{
 
 // TestReads plants the files of every case, one by one.
 func TestReads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("its interpreters are other files")
 	}

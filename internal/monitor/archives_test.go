@@ -22,6 +22,9 @@ import (
 
 // A monitor compares the records of archives with the log, and the archives with them.
 func TestMonitorArchives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads as TestMonitorFindsForks does")
+	}
 	for name, test := range map[string]struct {
 		change func(*hosttest.LoggedRegistry, []registry.ArchiveRecord)
 		what   string

@@ -19,6 +19,9 @@ import (
 )
 
 func TestHonestLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads as TestMonitorFindsForks does")
+	}
 	r := hosttest.NewLoggedRegistry(t, "")
 	path := filepath.Join(t.TempDir(), "state")
 	for i := range 3 {
@@ -122,6 +125,9 @@ func TestMonitorFindsForks(t *testing.T) {
 
 // A list without an end does not keep a monitor for ever, whatever its cursors are.
 func TestMonitorEndlessList(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads as TestMonitorFindsForks does")
+	}
 	r := hosttest.NewLoggedRegistry(t, "")
 	for i := range 100 {
 		r.Publish(fmt.Sprintf("1.0.%d", i))

@@ -123,6 +123,9 @@ func TestLocksOfOtherPrograms(t *testing.T) {
 // that knows nothing of the install, with the class that this table says; what is compared with nothing
 // there is ok, and only there. On the machine that installed it the lock is not the one that was written.
 func TestInstallLockMembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	const (
 		ok        = evidence.OK
 		invalid   = evidence.Validation

@@ -111,6 +111,9 @@ var harmlessElsewhere = map[string]string{
 // Whoever removes, empties or changes a member of an install.lock.json, or all of it, gains
 // nothing: on the machine that installed the plugin, and on one that has only the files.
 func TestInstallLockRemovals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	for name, from := range map[string]func(*hosttest.PluginRoom) string{
 		"zip":         func(r *hosttest.PluginRoom) string { return r.Zip },
 		"foreign zip": func(r *hosttest.PluginRoom) string { return r.Other },
@@ -186,6 +189,9 @@ func TestInstallLockRemovals(t *testing.T) {
 // What else lies in the directory of a plugin, or among plugins, is refused, and so is
 // each file that is gone, changed, or has a mode that means something.
 func TestInstalledFolderHoldsNothingElse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	for _, from := range []string{"zip", "directory"} {
 		r := hosttest.NewPluginRoom(t)
 		source := r.Zip

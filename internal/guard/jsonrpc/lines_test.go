@@ -11,6 +11,9 @@ import (
 
 // TestLines cuts streams that arrive in pieces of any size.
 func TestLines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	const limit = 200_000
 	for range 50 {

@@ -149,6 +149,9 @@ func TestDeepTree(t *testing.T) {
 // TestLargeFileSearched: a file as large as is read is searched, and a larger one is named. Its lines are long, as a
 // search takes its time by the line, ends at searchTime, and is tried under the race detector on busy machines too.
 func TestLargeFileSearched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	w := serve(t)
 	line := strings.Repeat("hay ", 1023) + "hay\n"
 	path := w.write("f", strings.Repeat(line, int(w.o.MaxFile)/len(line)-1)+strings.Repeat("hay ", 1022)+"a needle")

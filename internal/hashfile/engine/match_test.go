@@ -14,6 +14,9 @@ import (
 // A pattern that takes 0.1 ms for each byte of a file does not hold a search longer than its time, or than its caller
 // wants it: for these it would take half an hour.
 func TestMatchesEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	const pattern = "(?i)[a-z]{1000}0"
 	for what, data := range map[string]string{"one line": strings.Repeat("a", 20<<20),
 		"lines": strings.Repeat(strings.Repeat("a", 2000)+"\n", 10_000)} {

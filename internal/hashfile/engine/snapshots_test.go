@@ -50,6 +50,9 @@ func TestSnapshots(t *testing.T) {
 // TestSnapshotsForget holds a file that is edited again and again once, and no more in
 // all than is allowed: what was not used for the longest time is not known any more.
 func TestSnapshotsForget(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	s := new(snapshots)
 	body := bytes.Repeat([]byte("a line that stays\n"), 10<<20/18)
 	for i := range 50 {

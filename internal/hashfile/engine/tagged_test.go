@@ -42,6 +42,9 @@ func TestWriteTagged(t *testing.T) {
 
 // TestWriteTaggedInPieces takes little memory, however long a line is and however many there are.
 func TestWriteTaggedInPieces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	for name, text := range map[string][]byte{
 		"one line": bytes.Repeat([]byte("\x01"), 64<<20), "line feeds": bytes.Repeat([]byte("\n"), 16<<20),
 	} {

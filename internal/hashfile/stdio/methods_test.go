@@ -151,6 +151,9 @@ func TestAsk(t *testing.T) {
 // TestLargeBatches: the answers of batches are held up to a bound. What is beyond it is refused by its id, and nothing
 // of what is within is lost.
 func TestLargeBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves much data through the goroutines of TestManyCalls")
+	}
 	large := strings.Repeat("x", maxBatch/4)
 	c := greeted(t, "2025-03-26", func(context.Context, string, string) (string, error) { return large, nil })
 	const batches, calls = 3, 2

@@ -84,6 +84,9 @@ func TestManyCalls(t *testing.T) {
 
 // TestFullQueue: what cannot wait is refused, and the server goes on.
 func TestFullQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("moves much data through the goroutines of TestManyCalls")
+	}
 	hold := make(chan struct{})
 	c := greeted(t, "2025-11-25", func(context.Context, string, string) (string, error) { <-hold; return "", nil })
 	argument := strings.Repeat("x", limit-200)
