@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -204,9 +206,24 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		Where: project.LockFile,
 	}
 	if in.Known != nil && len(in.Scripts) == 0 { // a script is run again: it may give another tree
-		if out.Slot, err = reuse(ctx, s, claim, in.Known()); err != nil {
+		shared, err := host.KeptOf[sharedTrees](w.Host.Kept).find(in)
+		if err != nil {
 			return out, err
 		}
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		known := shared.made
+		if known.IsZero() {
+			known = in.Known()
+		}
+		if out.Slot, err = reuse(ctx, s, claim, known); err != nil {
+			return out, err
+		}
+		defer func() {
+			if out.Slot != nil {
+				shared.made = out.Slot.Digest
+			}
+		}()
 	}
 	var (
 		st       *store.Staging
@@ -243,6 +260,36 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	}
 	out.Slot, err = s.Put(ctx, adm, claim.Subject, st, in.Closure.Root.String())
 	return out, err
+}
+
+// sharedTrees are the trees that one command installs: servers of one package, or of packages that depend on the same,
+// have them installed once.
+type sharedTrees struct {
+	mu sync.Mutex
+	of map[string]*sharedTree // by closure and platform
+}
+
+type sharedTree struct {
+	mu   sync.Mutex    // held while the tree is installed
+	made digest.Digest // zero before
+}
+
+// find returns the tree that a request asks for, whose packages were fetched.
+func (s *sharedTrees) find(in InstallRequest) (*sharedTree, error) {
+	stored, err := in.Closure.Encode()
+	if err != nil {
+		return nil, err
+	}
+	key := in.Platform + " " + digest.FromBytes(stored).String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]*sharedTree{}
+	}
+	if s.of[key] == nil {
+		s.of[key] = new(sharedTree)
+	}
+	return s.of[key], nil
 }
 
 // reuse returns the slot of the tree known, and nil if there is none, or if it differs: then it is installed again.
