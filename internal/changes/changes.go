@@ -10,6 +10,7 @@ package changes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -94,11 +95,15 @@ type Changes struct {
 // Count is the number of things that differ.
 func (c *Changes) Count() int { return len(c.Servers) + len(c.Facets) + len(c.Settings) + len(c.Notes) }
 
-// Since compares the commit that a revision names with the files of the project in dir.
+// Since compares the commit that a revision names with the files of the project in dir. Where hallmark.toml is gone, all
+// that the commit has was removed; it is an error if the commit has none either.
 func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, error) {
-	w, done, err := workspace.Open(ctx, h, dir, false)
-	if err != nil {
-		return nil, err
+	w, done, missing := workspace.Open(ctx, h, dir, false)
+	if missing != nil {
+		var err error
+		if w, done, err = workspace.OpenOrBegin(ctx, h, dir, false, true); err != nil {
+			return nil, missing
+		}
 	}
 	defer done()
 	now, err := readWorkingTree(w)
@@ -107,11 +112,14 @@ func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, e
 	}
 	commit, err := w.WorkTree().Commit(ctx, revision)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(missing, err)
 	}
 	before, err := readCommit(ctx, w, revision, commit)
 	if err != nil {
 		return nil, err
+	}
+	if missing != nil && before.text[project.ConfigFile] == nil {
+		return nil, missing
 	}
 	c := &Changes{Commit: commit}
 	if err := c.compareServers(before, now); err != nil {
@@ -122,8 +130,13 @@ func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, e
 	return c, c.compareFiles(before, now)
 }
 
-// compareFiles notes what differs in files without a difference of what they say.
+// compareFiles notes which of the two files is gone, and what differs in files without a difference of what they say.
 func (c *Changes) compareFiles(before, now *side) error {
+	for _, file := range []string{project.ConfigFile, project.LockFile} {
+		if before.text[file] != nil && now.text[file] == nil {
+			c.Notes = append(c.Notes, file+" is removed")
+		}
+	}
 	if c.Count() == 0 {
 		for _, file := range []string{project.ConfigFile, project.LockFile} {
 			if old, new := before.text[file], now.text[file]; !bytes.Equal(unixLines(old), unixLines(new)) {

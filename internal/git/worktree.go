@@ -76,7 +76,8 @@ func irregular(path, where string) error {
 		fmt.Errorf("is no regular file %s", where))
 }
 
-// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3".
+// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3"; with "..." behind it,
+// as git diff reads it, the commit at which HEAD left it.
 func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
 	failed := new(wire.Error)
 	unreachable := func(err error) bool { return errors.As(err, &failed) && failed.Cause == evidence.Unreachable }
@@ -98,9 +99,16 @@ func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
 	if revision == "" || strings.HasPrefix(revision, "-") { // git would read an option
 		return "", unknown("is no revision")
 	}
-	out, err := w.runAtMost(ctx, 1<<10, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	named, left := strings.CutSuffix(revision, "...")
+	out, err := w.runAtMost(ctx, 1<<10, "rev-parse", "--verify", "--quiet", named+"^{commit}")
 	if unreachable(err) {
 		return "", unknown("is no commit that is in this checkout")
+	}
+	if err == nil && left {
+		out, err = w.runAtMost(ctx, 1<<10, "merge-base", strings.TrimRight(string(out), "\r\n"), "HEAD")
+		if unreachable(err) {
+			return "", unknown("has no commit in common with HEAD that is in this checkout")
+		}
 	}
 	return strings.TrimRight(string(out), "\r\n"), err
 }

@@ -25,16 +25,16 @@ func diffCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "diff [BASE]",
 		Short:   "Say in words what changed in locks and surfaces since a commit",
-		Example: "\nmain\nHEAD~1 --markdown",
+		Example: "\nmain...\nHEAD~1 --markdown",
 		Long: `Compare the files of the project with a commit of git, and say in words what differs: servers
 and facets that were added, removed or changed, with their versions, launch lines, bytes and
 dependencies, and the tools, prompts and texts that a model is shown. What a terminal would
 obey or hide is escaped.
 
 BASE is a branch, a tag or a commit; without it, HEAD, so that you see what is not committed
-yet. To see what a branch changes, name the commit where it began, as 'git merge-base main HEAD'
-prints it. Nothing is started, fetched or judged: 'hallmark check' says whether what is locked is
-there and unchanged.
+yet. With ... behind it, as in 'hallmark diff main...', it is the commit where your branch left
+main, so that you see what the branch changes. Nothing is started, fetched or judged: 'hallmark
+check' says whether what is locked is there and unchanged.
 
 The exit code is 0 whether or not something differs; with --exit-code it is 6 if something does.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
