@@ -101,7 +101,8 @@ check:
 
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
 # detector does not look into SQLite, which is C translated to Go and takes eight times as
-# long under it; its locks are seen all the same: they are those of Go. It needs a C compiler.
+# long under it; its locks are seen all the same: they are those of Go. It needs a C compiler. Twice as many packages as
+# processors run at once, since many wait for a database.
 RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
 	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
@@ -114,7 +115,7 @@ RACED = cmd/internal/app internal/advisory internal/closure internal/document in
 race: prerequisites
 	@sh e2e/prerequisites.sh race
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -gcflags=modernc.org/...=-race=false -vet=off -short \
-		-count=1 -timeout 30m $(TESTFLAGS) $(addprefix ./,$(RACED))
+		-count=1 -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 2)) $(TESTFLAGS) $(addprefix ./,$(RACED))
 
 # A clone in a new directory, with an empty HOME in it that holds all caches.
 fresh:

@@ -35,6 +35,9 @@ func block(kind string, der []byte) []byte {
 
 // What a private key signs, its public key verifies, over that message alone.
 func TestSign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	_, ed, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)

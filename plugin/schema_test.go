@@ -157,6 +157,9 @@ func vocabulary(schema any, lengths, counts map[int]bool, words, names map[strin
 // Every change of every member of a full manifest is taken as the schema takes it, and
 // named at the same place.
 func TestFormIsSchema(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	schema, err := readSchema()
 	if err != nil {
 		t.Fatal(err)

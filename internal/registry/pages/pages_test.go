@@ -313,6 +313,9 @@ func awaitSigned(t *testing.T, f *servertest.Fixture) {
 
 // Whatever a publisher writes is text.
 func TestPagesHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("asks for pages as TestPages does")
+	}
 	f, db := pagesServer(t)
 	publishEvil(t, f, db)
 	awaitSigned(t, f)
