@@ -28,9 +28,9 @@ import (
 // treesAtOnce is how many plugins one process of Node is asked about.
 const treesAtOnce = 100
 
-// TestSpecifiersAsNode generates plugins and specifiers, and has the machine's Node and a new one say what each leads to;
-// 'make hosts' has those between them too. What any of them runs is what Hallmark hashed and scanned, or Hallmark reports
-// the import; and it refuses no ordinary import that all of them find in dist/.
+// TestSpecifiersAsNode generates plugins and specifiers, and has the machine's Node and a new one say what each leads
+// to; 'make hosts' has those between them too. What any of them runs is what Hallmark hashed and scanned, or Hallmark
+// reports the import; and it refuses no ordinary import that all of them find in dist/.
 func TestSpecifiersAsNode(t *testing.T) {
 	t.Parallel()
 	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {

@@ -95,8 +95,8 @@ type Changes struct {
 // Count is the number of things that differ.
 func (c *Changes) Count() int { return len(c.Servers) + len(c.Facets) + len(c.Settings) + len(c.Notes) }
 
-// Since compares the commit that a revision names with the files of the project in dir. Where hallmark.toml is gone, all
-// that the commit has was removed; it is an error if the commit has none either.
+// Since compares the commit that a revision names with the files of the project in dir. Where hallmark.toml is gone,
+// all that the commit has was removed; it is an error if the commit has none either.
 func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, error) {
 	w, done, missing := workspace.Open(ctx, h, dir, false)
 	if missing != nil {

@@ -76,8 +76,8 @@ func irregular(path, where string) error {
 		fmt.Errorf("is no regular file %s", where))
 }
 
-// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3"; with "..." behind it,
-// as git diff reads it, the commit at which HEAD left it.
+// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3"; with "..." behind
+// it, as git diff reads it, the commit at which HEAD left it.
 func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
 	failed := new(wire.Error)
 	unreachable := func(err error) bool { return errors.As(err, &failed) && failed.Cause == evidence.Unreachable }
