@@ -141,12 +141,12 @@ func testKilled(t *testing.T, s *stage) {
 	exists := func() bool { _, err := os.Lstat(journal); return err == nil }
 	var ended, before, after, journals int
 	locked := "one"
-	rounds := kills(t, 16)
+	rounds := kills(t, 24)
 	for round := range rounds {
 		next := fmt.Sprintf("round %d", round)
 		s.show(t, next)
 		wait := func(<-chan struct{}) { time.Sleep(rand.N(whole * 5 / 4)) }
-		if round%2 == 0 { // while the files are being replaced, which takes milliseconds of the whole
+		if round%4 != 0 { // while the files are being replaced, which takes milliseconds of the whole
 			wait = func(ended <-chan struct{}) {
 				for !exists() {
 					select {
@@ -226,7 +226,7 @@ func testKilledNPM(t *testing.T, s *stage) {
 // testTwoPins starts two pins of one project at the same time: both are kept.
 func testTwoPins(t *testing.T, s *stage) {
 	s.puppet(t)
-	for round := range 3 {
+	for round := range 5 {
 		s.show(t, fmt.Sprint("round ", round))
 		var pins []*exec.Cmd
 		for _, name := range []string{"left", "right", "left"} {
@@ -272,7 +272,7 @@ func testRunWhilePin(t *testing.T, s *stage) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		for i := range 8 {
+		for i := range 15 {
 			pin := s.Command(t.Context(), "hallmark", "pin", "--yes")
 			if i%2 == 0 {
 				pin.Args = append(pin.Args, "left")

@@ -199,9 +199,6 @@ func (f fault) find(r *Result) int {
 // Two faults at once are both reported, whichever they are. The code is that of the most urgent one, and what is
 // said first is the one that decided it: the first in the order of the guide.
 func TestTwoFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("is of one goroutine")
-	}
 	all := faults()
 	for i, a := range all {
 		for _, b := range all[i:] {

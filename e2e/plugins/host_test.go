@@ -45,9 +45,9 @@ func pluginHosts(t *testing.T) (dir string, nodes []string) {
 }
 
 // ofEachNode are the tests of the package that a second Node repeats every day: what its permission model holds, and
-// the ways around what is loaded. TestPluginHost and TestSpecifiersAsNode ask each Node besides, and 'make hosts'
-// repeats all tests.
-var ofEachNode = []string{"evasions.test.js", "process.test.js"}
+// what its hooks see of what is loaded, which older versions have otherwise. TestPluginHost and TestSpecifiersAsNode ask
+// each Node besides, and 'make hosts' repeats all tests.
+var ofEachNode = []string{"evasions.test.js", "host.test.js", "imports.test.js", "process.test.js"}
 
 // testPackage runs the tests of the package for hosts, none of which may be skipped, with some of the evasions and
 // of the ways out of a process. A second Node has a seed of its own, and repeats those of [ofEachNode].

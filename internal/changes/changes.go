@@ -10,8 +10,8 @@ package changes
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -101,18 +101,22 @@ func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, e
 	w, done, missing := workspace.Open(ctx, h, dir, false)
 	if missing != nil {
 		var err error
-		if w, done, err = workspace.OpenOrBegin(ctx, h, dir, false, true); err != nil {
+		if w, err = openWithoutConfig(ctx, h, dir); err != nil || w == nil {
 			return nil, missing
 		}
+		done = func() {}
 	}
 	defer done()
 	now, err := readWorkingTree(w)
+	if err == nil && missing != nil {
+		err = now.parse()
+	}
 	if err != nil {
 		return nil, err
 	}
 	commit, err := w.WorkTree().Commit(ctx, revision)
 	if err != nil {
-		return nil, cmp.Or(missing, err)
+		return nil, err
 	}
 	before, err := readCommit(ctx, w, revision, commit)
 	if err != nil {
@@ -128,6 +132,20 @@ func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, e
 	c.compareFacets(before, now)
 	c.Settings = fieldsOf(before.settings(), now.settings(), nil)
 	return c, c.compareFiles(before, now)
+}
+
+// openWithoutConfig returns the project of a directory that has no hallmark.toml, and nil if it has one, or no commit.
+// Nothing is locked, so that no state is begun for any directory in which somebody asks.
+func openWithoutConfig(ctx context.Context, h *host.Host, dir string) (*workspace.Workspace, error) {
+	w, err := workspace.Peek(h, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(w.Path(project.ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	_, err = w.WorkTree().Commit(ctx, "HEAD")
+	return workspace.Empty(w.Host, w.Dir), err
 }
 
 // compareFiles notes which of the two files is gone, and what differs in files without a difference of what they say.

@@ -76,8 +76,8 @@ func irregular(path, where string) error {
 		fmt.Errorf("is no regular file %s", where))
 }
 
-// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3"; with "..." behind
-// it, as git diff reads it, the commit at which HEAD left it.
+// Commit returns the id of the commit that a person names by a revision: a branch, a tag, "HEAD~3"; with "..." or
+// "...HEAD" behind it, as git diff reads them, the last commit that it and HEAD both have.
 func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
 	failed := new(wire.Error)
 	unreachable := func(err error) bool { return errors.As(err, &failed) && failed.Cause == evidence.Unreachable }
@@ -88,26 +88,29 @@ func (w WorkTree) Commit(ctx context.Context, revision string) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
+	named, both := strings.CutSuffix(strings.TrimSuffix(revision, "HEAD"), "...")
+	if !both {
+		named = revision
+	}
 	unknown := func(reason string) error {
 		hint := "name a branch, a tag or a commit; 'git log' shows commits, and 'git fetch' gets what a shallow " +
 			"clone lacks"
-		if revision == "HEAD" {
+		if named == "HEAD" {
 			hint = "commit something first"
 		}
 		return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", revision), hint, errors.New(reason))
 	}
-	if revision == "" || strings.HasPrefix(revision, "-") { // git would read an option
+	if named == "" || strings.ContainsAny(named[:1], "-^") { // git would read an option, or "not"
 		return "", unknown("is no revision")
 	}
-	named, left := strings.CutSuffix(revision, "...")
 	out, err := w.runAtMost(ctx, 1<<10, "rev-parse", "--verify", "--quiet", named+"^{commit}")
 	if unreachable(err) {
 		return "", unknown("is no commit that is in this checkout")
 	}
-	if err == nil && left {
+	if err == nil && both {
 		out, err = w.runAtMost(ctx, 1<<10, "merge-base", strings.TrimRight(string(out), "\r\n"), "HEAD")
 		if unreachable(err) {
-			return "", unknown("has no commit in common with HEAD that is in this checkout")
+			return "", unknown("and HEAD come from no commit that is in this checkout")
 		}
 	}
 	return strings.TrimRight(string(out), "\r\n"), err

@@ -124,7 +124,7 @@ func TestLocksOfOtherPrograms(t *testing.T) {
 // there is ok, and only there. On the machine that installed it the lock is not the one that was written.
 func TestInstallLockMembers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is of one goroutine")
+		t.Skip("checks plugins as other tests do, a hundred times")
 	}
 	const (
 		ok        = evidence.OK

@@ -112,7 +112,7 @@ var harmlessElsewhere = map[string]string{
 // nothing: on the machine that installed the plugin, and on one that has only the files.
 func TestInstallLockRemovals(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is of one goroutine")
+		t.Skip("checks plugins as other tests do, a hundred times")
 	}
 	for name, from := range map[string]func(*hosttest.PluginRoom) string{
 		"zip":         func(r *hosttest.PluginRoom) string { return r.Zip },
@@ -190,7 +190,7 @@ func TestInstallLockRemovals(t *testing.T) {
 // each file that is gone, changed, or has a mode that means something.
 func TestInstalledFolderHoldsNothingElse(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is of one goroutine")
+		t.Skip("checks plugins as other tests do, a hundred times")
 	}
 	for _, from := range []string{"zip", "directory"} {
 		r := hosttest.NewPluginRoom(t)

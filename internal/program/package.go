@@ -262,19 +262,20 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	return out, err
 }
 
-// sharedTrees are the trees that one command installs: servers of one package, or of packages that depend on the same,
-// have them installed once.
+// sharedTrees are the trees that one command installed: servers whose closures are equal have theirs installed once.
+// The next server's own evidence is judged all the same, and what its lock entry wants is compared with the tree.
 type sharedTrees struct {
 	mu sync.Mutex
 	of map[string]*sharedTree // by closure and platform
 }
 
 type sharedTree struct {
-	mu   sync.Mutex    // held while the tree is installed
+	mu   sync.Mutex    // held from before the tree is installed until it is in the store
 	made digest.Digest // zero before
 }
 
-// find returns the tree that a request asks for, whose packages were fetched.
+// find returns the place for the tree of a request. The packages were fetched before, which completes their integrity
+// in the closure.
 func (s *sharedTrees) find(in InstallRequest) (*sharedTree, error) {
 	stored, err := in.Closure.Encode()
 	if err != nil {

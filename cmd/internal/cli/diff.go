@@ -32,9 +32,9 @@ dependencies, and the tools, prompts and texts that a model is shown. What a ter
 obey or hide is escaped.
 
 BASE is a branch, a tag or a commit; without it, HEAD, so that you see what is not committed
-yet. With ... behind it, as in 'hallmark diff main...', it is the commit where your branch left
-main, so that you see what the branch changes. Nothing is started, fetched or judged: 'hallmark
-check' says whether what is locked is there and unchanged.
+yet. With ... behind it, as in 'hallmark diff main...', it is the last commit that your branch and
+main both have, so that you see what the branch changes. Nothing is started, fetched or judged:
+'hallmark check' says whether what is locked is there and unchanged.
 
 The exit code is 0 whether or not something differs; with --exit-code it is 6 if something does.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),

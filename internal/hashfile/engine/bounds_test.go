@@ -150,7 +150,7 @@ func TestDeepTree(t *testing.T) {
 // search takes its time by the line, ends at searchTime, and is tried under the race detector on busy machines too.
 func TestLargeFileSearched(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is of one goroutine")
+		t.Skip("searches as other tests do, in a larger file")
 	}
 	w := serve(t)
 	line := strings.Repeat("hay ", 1023) + "hay\n"

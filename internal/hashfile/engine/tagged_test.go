@@ -43,7 +43,7 @@ func TestWriteTagged(t *testing.T) {
 // TestWriteTaggedInPieces takes little memory, however long a line is and however many there are.
 func TestWriteTaggedInPieces(t *testing.T) {
 	if testing.Short() {
-		t.Skip("is of one goroutine")
+		t.Skip("moves much data through the goroutine of TestWriteTagged")
 	}
 	for name, text := range map[string][]byte{
 		"one line": bytes.Repeat([]byte("\x01"), 64<<20), "line feeds": bytes.Repeat([]byte("\n"), 16<<20),
