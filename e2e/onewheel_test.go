@@ -53,7 +53,7 @@ func TestOneWheel(t *testing.T) {
 	if err != nil {
 		world.Lack(t, err, out)
 	}
-	n, dir := 50, t.TempDir()
+	n, dir := 100, t.TempDir()
 	if s := os.Getenv("HALLMARK_FORGED"); s != "" {
 		if n, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
