@@ -10,6 +10,7 @@ package changes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -292,12 +294,19 @@ func orEmpty(config []byte) []byte {
 	return config
 }
 
-// explain says in which place a file is wrong.
+// explain says in which place a file is wrong, and what leads on: a commit cannot be mended.
 func (s *side) explain(err error) error {
-	if err != nil {
-		err = fmt.Errorf("%s: %w", s.where, err)
+	var problem *evidence.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &problem):
+		named := *problem
+		named.Subject = s.where + ": " + named.Subject
+		named.Hint = cmp.Or(named.Hint, "name a commit whose hallmark.toml and hallmark.lock can be read")
+		return &named
 	}
-	return err
+	return fmt.Errorf("%s: %w", s.where, err)
 }
 
 // owes reports whether a file beside the lock is one of a server that is locked.
