@@ -31,9 +31,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -71,8 +71,8 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	key := hosttest.NewWitnessKey(t)
-	cosigner, err := witness.Open(
-		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.Registry.Key}, Begin: true,
+	cosigner, err := monitor.OpenWitness(
+		monitor.WitnessConfig{Dir: t.TempDir(), Key: key, Logs: []string{f.Registry.Key}, Begin: true,
 			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
-	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -332,8 +331,8 @@ func TestSplitView(t *testing.T) {
 	hosttest.RefusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 
 	key := hosttest.NewWitnessKey(t)
-	w, err := witness.Open(
-		witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{one.Key}, Begin: true,
+	w, err := monitor.OpenWitness(
+		monitor.WitnessConfig{Dir: t.TempDir(), Key: key, Logs: []string{one.Key}, Begin: true,
 			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package witness
+package monitor
 
 import (
 	"bytes"
@@ -107,9 +107,9 @@ func TestAddCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
 	var alarms bytes.Buffer
-	open := func(begin bool) *Witness {
-		w, err := Open(
-			Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
+	open := func(begin bool) *Cosigner {
+		w, err := OpenWitness(
+			WitnessConfig{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
 				Logger: slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError}))})
 		if err != nil {
 			t.Fatal(err)
@@ -117,8 +117,8 @@ func TestAddCheckpoint(t *testing.T) {
 		return w
 	}
 	w := open(true)
-	if _, err := Open(
-		Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: false, Logger: slog.Default()}); err ==
+	if _, err := OpenWitness(
+		WitnessConfig{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: false, Logger: slog.Default()}); err ==
 		nil {
 		t.Error("two processes use one directory")
 	}
@@ -209,8 +209,8 @@ func TestAddCheckpoint(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(
-		Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
+	w, err := OpenWitness(
+		WitnessConfig{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
 			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +226,8 @@ func TestDamagedState(t *testing.T) {
 		[]byte("nothing cosigned of other.example.com\n")} {
 		os.WriteFile(files[0], damaged, 0o600)
 		for _, begin := range []bool{false, true} {
-			if _, err := Open(
-				Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
+			if _, err := OpenWitness(
+				WitnessConfig{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin,
 					Logger: slog.Default()}); err == nil {
 				t.Errorf("%q is taken for a state", damaged)
 			}
@@ -239,8 +239,8 @@ func TestDamagedState(t *testing.T) {
 func TestLostState(t *testing.T) {
 	dir := t.TempDir()
 	log, other, key := newLog(t, "log.example.com"), newLog(t, "other.example.com"), witnessKey(t)
-	open := func(begin bool, logs ...string) (*Witness, error) {
-		return Open(Config{Dir: dir, Key: key, Logs: logs, Begin: begin, Logger: slog.New(slog.DiscardHandler)})
+	open := func(begin bool, logs ...string) (*Cosigner, error) {
+		return OpenWitness(WitnessConfig{Dir: dir, Key: key, Logs: logs, Begin: begin, Logger: slog.New(slog.DiscardHandler)})
 	}
 	refused := func(want evidence.Class, part string, begin bool, logs ...string) {
 		t.Helper()
@@ -304,8 +304,8 @@ func TestLostState(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(
-		Config{Dir: t.TempDir(), Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
+	w, err := OpenWitness(
+		WitnessConfig{Dir: t.TempDir(), Key: key, Logs: []string{log.key.VerifierKey}, Begin: true,
 			Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,7 @@ func TestRequests(t *testing.T) {
 	}
 	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey},
 		{log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
-		if _, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: bad, Begin: true, Logger: slog.Default()}); err ==
+		if _, err := OpenWitness(WitnessConfig{Dir: t.TempDir(), Key: key, Logs: bad, Begin: true, Logger: slog.Default()}); err ==
 			nil {
 			t.Errorf("logs %q are taken", bad)
 		}
