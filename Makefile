@@ -104,13 +104,13 @@ check:
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler. Twice as many packages as
 # processors run at once, since many wait for a database.
 RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
-	internal/fetch/packagefile internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
+	internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
-	internal/hashfile/place internal/hashfile/stdio internal/host internal/jscache internal/jsscan \
+	internal/hashfile/place internal/hashfile/stdio internal/host internal/jsscan \
 	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \
-	internal/registry/api internal/registry/dnstest internal/registry/log internal/registry/pages \
+	internal/registry/api internal/registry/log internal/registry/pages \
 	internal/registry/postgres internal/registry/registrytest internal/registry/servertest internal/store \
-	internal/trail internal/witness internal/workspace plugin project tree
+	internal/trail internal/workspace plugin project tree
 
 race: prerequisites
 	@sh e2e/prerequisites.sh race

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
@@ -71,7 +70,7 @@ func (w *exampleWorld) serveRegistry() {
 	records, err := sqlite.Open(ctx, w.path("registry.db"))
 	check(err)
 	w.later(func() { records.Close() })
-	key, _, err := logkey.Open(ctx, w.path("log.key"), "log.example.com")
+	key, _, err := registry.OpenLogKey(ctx, w.path("log.key"), "log.example.com")
 	check(err)
 	heads := registrylog.FileHeads{Path: w.path("head")}
 	check(registrylog.Begin(ctx, records, heads, key))

@@ -18,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/e2e/world"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
 
 // wheelInstallers installs each wheel below DIR with uv and with pip, which is loaded once for all
@@ -114,7 +114,7 @@ func forgeOneWheel(t *testing.T, dir string, r *rand.Rand) bool {
 		t.Fatal(err)
 	}
 	world.Write(t, filepath.Join(dir, file), string(forge.ForgeWheel(r)))
-	wheel, err := packagefile.ReadWheel(filepath.Join(dir, file), ref)
+	wheel, err := fetch.ReadWheel(filepath.Join(dir, file), ref)
 	if err != nil {
 		if evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%s: %v is no refusal", dir, err)
@@ -125,7 +125,7 @@ func forgeOneWheel(t *testing.T, dir string, r *rand.Rand) bool {
 	if err := os.Mkdir(own, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := packagefile.InstallWheels(t.Context(), []*packagefile.Wheel{wheel}, ref, own); err != nil {
+	if _, err := fetch.InstallWheels(t.Context(), []*fetch.Wheel{wheel}, ref, own); err != nil {
 		t.Errorf("%s: %v", dir, err)
 	}
 	return true
@@ -142,7 +142,7 @@ func readInstalled(t *testing.T, dir string) contents {
 		if header, ok := strings.CutPrefix(path, "include/python/hx-whl/"); ok {
 			path = "include/hx-whl/" + header
 		}
-		note := strings.Contains(path, ".dist-info/") && slices.Contains(packagefile.InstallerNotes, filepath.Base(path))
+		note := strings.Contains(path, ".dist-info/") && slices.Contains(fetch.InstallerNotes, filepath.Base(path))
 		if note || path == ".lock" || strings.HasPrefix(path, "lib/") || script {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -106,7 +106,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		if !read.isVersion1() {
 			return nil, errors.New("has members that approvals_version 1 does not have")
 		}
-	} else if err := sealed.Check(data, read.Self); err != nil {
+	} else if err := machine.CheckSeal(data, read.Self); err != nil {
 		return nil, err
 	}
 	for name, approved := range read.Servers {
@@ -252,7 +252,7 @@ func ExtraDigest(extra []string) digest.Digest {
 // Encode returns the file's JSON.
 func (a *Approvals) Encode() ([]byte, error) {
 	a.Version = approvalsVersion
-	return sealed.Encode(a, &a.Self)
+	return machine.EncodeSealed(a, &a.Self)
 }
 
 // Approvable is the digest of all that a person approves with an entry: everything but
@@ -268,7 +268,7 @@ func (s ServerLock) Approvable() digest.Digest {
 		r.Log, r.Proof = "", ""
 		shown.Record = &r
 	}
-	return sealed.CanonicalDigest(shown)
+	return machine.CanonicalDigest(shown)
 }
 
 // ConsentUnlocked is the digest that the approval of a server without a lock entry is bound

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // A file of approvals that says that it is of version 1, and has what only later ones have, is
@@ -40,7 +40,7 @@ func TestOldApprovals(t *testing.T) {
 	}
 	for _, version := range []int{1, 2} {
 		a.Version = version
-		if data, err = sealed.Encode(a, &a.Self); err != nil {
+		if data, err = machine.EncodeSealed(a, &a.Self); err != nil {
 			t.Fatal(err)
 		}
 		if err := read(string(data)); err == nil {
@@ -74,7 +74,7 @@ func TestMadeTrees(t *testing.T) {
 		changed := made
 		c.change(&changed)
 		a.Version, a.Servers["a"] = c.version, changed
-		data, err := sealed.Encode(a, &a.Self)
+		data, err := machine.EncodeSealed(a, &a.Self)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -266,7 +266,7 @@ func (c *Closure) ForInstall(tarballs map[artifact.Ref]string) (lock, manifest [
 	if lock, err = c.encode(tarballs); err != nil {
 		return nil, nil, err
 	}
-	manifest, err = sealed.Marshal(c.root())
+	manifest, err = machine.Marshal(c.root())
 	return lock, manifest, err
 }
 
@@ -291,7 +291,7 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 	for _, p := range c.Packages {
 		entry := maps.Clone(c.raw[p.Path])
 		if file, ok := tarballs[p.Ref]; ok && !p.Ref.IsZero() {
-			resolved, err := sealed.Marshal("file:" + file)
+			resolved, err := machine.Marshal("file:" + file)
 			if err != nil {
 				return nil, err
 			}
@@ -304,7 +304,7 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 		}
 		packages[p.Path] = entry
 	}
-	return sealed.MarshalIndented(map[string]any{
+	return machine.MarshalIndented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
 }
@@ -328,7 +328,7 @@ func (c *Closure) settleDependencies(at string, entry map[string]json.RawMessage
 				asked[name] = "*"
 			}
 		}
-		settled, err := sealed.Marshal(asked)
+		settled, err := machine.Marshal(asked)
 		if err != nil {
 			return err
 		}

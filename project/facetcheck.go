@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // check refuses an entry that Hallmark would not have written.
@@ -50,9 +49,9 @@ func (f FacetLock) check(name string) error {
 	if err := kind.check(s); err != nil {
 		return err
 	}
-	known, of := wrap.Rule, "skills"
-	if wrap.IsPlugin(slices.Collect(maps.Keys(f.Assets))) {
-		known, of = wrap.Newest, "plugins"
+	known, of := facet.WrapRule, "skills"
+	if facet.IsPlugin(slices.Collect(maps.Keys(f.Assets))) {
+		known, of = facet.NewestWrapRule, "plugins"
 	}
 	if s.Wrapped < 0 || s.Wrapped > known {
 		return fmt.Errorf("was wrapped by rule %d, and this build knows rule %d for %s", s.Wrapped, known, of)

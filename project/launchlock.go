@@ -4,7 +4,7 @@ import (
 	"path"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // LaunchLock is how the server was declared when it was accepted: all of its table,
@@ -69,4 +69,4 @@ func (s Server) Launch() LaunchLock {
 }
 
 // Digest is the sha256 of the canonical JSON of l.
-func (l LaunchLock) Digest() digest.Digest { return sealed.CanonicalDigest(l) }
+func (l LaunchLock) Digest() digest.Digest { return machine.CanonicalDigest(l) }

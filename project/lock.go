@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // LockVersion is the lockfile_version that this build writes. It also reads version 2, which is sealed as a whole,
@@ -13,7 +13,7 @@ import (
 const LockVersion = 3
 
 // MaxLock bounds hallmark.lock, in bytes.
-const MaxLock = sealed.MaxSize
+const MaxLock = machine.MaxSealed
 
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
 // [Lock.Add] and [Lock.AddFacet] only.

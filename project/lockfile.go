@@ -13,7 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -54,15 +54,15 @@ func (l *Lock) Encode() ([]byte, error) {
 		}
 		w.Servers[name] = sealedServer{self, s}
 	}
-	return sealed.MarshalIndented(w)
+	return machine.MarshalIndented(w)
 }
 
 func seal(of, name string, entry any) (digest.Digest, error) {
-	plain, err := sealed.Marshal(entry)
+	plain, err := machine.Marshal(entry)
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	return sealed.EntryDigest(of, name, plain)
+	return machine.EntryDigest(of, name, plain)
 }
 
 // ParseLock reads hallmark.lock. An entry whose self digest is not that of its content
@@ -103,7 +103,7 @@ func decodeLock(data []byte) (*Lock, error) {
 		Version int `json:"lockfile_version"`
 	}
 	if err := json.Unmarshal(data, &is); err != nil {
-		return nil, invalid(LockFile, cmp.Or(sealed.CheckJSON(data), err))
+		return nil, invalid(LockFile, cmp.Or(machine.CheckJSON(data), err))
 	}
 	switch is.Version {
 	case 1, 2:
@@ -144,7 +144,7 @@ type sealedPart struct {
 
 // entryParts returns the entries of a lock, each sealed by itself.
 func entryParts(data []byte) (sealedParts, error) {
-	if err := sealed.CheckJSON(data); err != nil {
+	if err := machine.CheckJSON(data); err != nil {
 		return nil, err
 	}
 	var kinds struct {
@@ -159,7 +159,7 @@ func entryParts(data []byte) (sealedParts, error) {
 		for name, entry := range entries {
 			var p sealedPart
 			if err := p.read(entry, func() (digest.Digest, error) {
-				return sealed.EntryDigest(of, name, entry)
+				return machine.EntryDigest(of, name, entry)
 			}); err != nil {
 				return nil, err
 			}
@@ -231,7 +231,7 @@ func (p sealedPart) check(subject string) error {
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return v.Err()
 	}
-	if err := sealed.CheckSpelling([]byte(p.self), p.is); err != nil {
+	if err := machine.CheckSealSpelling([]byte(p.self), p.is); err != nil {
 		return evidence.Errorf(evidence.Integrity, subject, "", err)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // Side is whose entry is taken where two branches changed one.
@@ -109,8 +109,8 @@ func sameEntry[E any](a, b *E) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	one, err := sealed.Marshal(a)
-	other, err2 := sealed.Marshal(b)
+	one, err := machine.Marshal(a)
+	other, err2 := machine.Marshal(b)
 	return err == nil && err2 == nil && bytes.Equal(one, other)
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // olderWire is the file of versions 1 and 2: sealed as a whole, with the logs of all its proofs in one place. Version 1
@@ -32,7 +32,7 @@ func decodeOlder(data []byte) (*Lock, error) {
 	var w olderWire
 	if err := decodeSealed(data, &w, func() (sealedParts, error) {
 		var p sealedPart
-		err := p.read(data, func() (digest.Digest, error) { return sealed.DigestOf(data) })
+		err := p.read(data, func() (digest.Digest, error) { return machine.DigestOf(data) })
 		return sealedParts{LockFile: p}, err
 	}); err != nil {
 		return nil, err

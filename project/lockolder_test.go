@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // TestRenewOldest: an entry of version 1 may lack members that have no value, and is written so that it is read again.
@@ -13,7 +13,7 @@ func TestRenewOldest(t *testing.T) {
 	entry.Source = KindCommand
 	entry.Surface, entry.APISurface = digest.FromBytes(nil), digest.FromBytes(nil)
 	w := olderWire{Version: 1, Servers: map[string]olderServer{"notes": {ServerLock: entry}}}
-	data, err := sealed.Encode(&w, &w.Self)
+	data, err := machine.EncodeSealed(&w, &w.Self)
 	if err != nil {
 		t.Fatal(err)
 	}

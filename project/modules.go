@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -152,5 +152,5 @@ func inModule(pkg, path string) bool {
 }
 
 func (c *Closure) encodeModules() ([]byte, error) {
-	return sealed.MarshalIndented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
+	return machine.MarshalIndented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -97,7 +97,7 @@ func (c *Closure) encodeWheels() ([]byte, error) {
 		}
 		w.Packages = append(w.Packages, wheelsPack{p.Ref.Name(), p.Ref.Version(), p.Marker, wheels})
 	}
-	plain, err := sealed.Marshal(w)
+	plain, err := machine.Marshal(w)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -31,7 +31,7 @@ func TestPostgresFailsOver(t *testing.T) {
 		}
 	})
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
+	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -445,7 +445,7 @@ func TestKilledRegistry(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	db, bucket := postgres.ForTest(t), s3.ForTest(t)
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	if _, _, err := logkey.Open(t.Context(), keyFile, "log.example.com"); err != nil {
+	if _, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com"); err != nil {
 		t.Fatal(err)
 	}
 	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("archives")}

@@ -24,7 +24,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -89,7 +88,7 @@ func TestCheckerIsIndependent(t *testing.T) {
 // once, and each answer proves it.
 func TestOneLog(t *testing.T) {
 	db, keyFile := postgres.ForTest(t), filepath.Join(t.TempDir(), "log.key")
-	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
+	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +239,7 @@ func TestWitnessedLog(t *testing.T) {
 	path := filepath.Join(dir, "hallmark")
 	built.Into(t, path, "cmd/hallmark")
 	keyFile := filepath.Join(dir, "log.key")
-	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
+	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -45,7 +44,7 @@ func TestSoak(tt *testing.T) {
 	}
 	db, bucket := postgres.ForTest(t), s3.ForTest(t)
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
+	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -188,11 +188,11 @@ var unreadTypes = []unread{
 	{"internal/pin.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
-		"internal/doctor.Finding serverjson.Replaced " +
+		"internal/check.MachineFinding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/wrap.* internal/record.Member " +
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/record.Member " +
 		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
-		"internal/fetch/packagefile.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
+		"internal/fetch.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
 		"internal/changes.Facet internal/check.Chain internal/check.Link " +
 		"internal/sbom.cdxDocument internal/sbom.cdxMetadata internal/sbom.cdxComponent internal/sbom.cdxService " +
 		"internal/sbom.cdxHash internal/sbom.cdxProperty internal/sbom.cdxDependency " +

@@ -18,13 +18,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
 
 // World is the outside as a test makes it: a DNS server, and one https server on a
 // loopback port for every host name that the test uses, under an authority of its own.
 type World struct {
-	DNS  *dnstest.Server
+	DNS  *registrytest.DNSServer
 	CA   string // file with the authority's certificate
 	Port string // of the https server
 
@@ -39,7 +39,7 @@ type World struct {
 // New makes a world that ends with the test.
 func New(t *testing.T) *World {
 	t.Helper()
-	w := &World{DNS: dnstest.Start(t), hosts: map[string]http.Handler{}, asked: map[string][]string{}}
+	w := &World{DNS: registrytest.StartDNS(t), hosts: map[string]http.Handler{}, asked: map[string][]string{}}
 	ca, caKey := certificate(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageCertSign}, nil, nil)

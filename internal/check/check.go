@@ -1,5 +1,6 @@
 // Package check verifies a lock and the store without starting servers. Only the option Surface
-// starts them, to compare what they show now with the lock.
+// starts them, to compare what they show now with the lock. It also examines what this machine lacks
+// ([Examine]).
 package check
 
 import (

@@ -12,9 +12,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -81,7 +81,7 @@ func PruneStore(ctx context.Context, h *host.Host, o Pruning) (Pruned, error) {
 		return Pruned{}, err
 	}
 	now := h.Now()
-	jscache.Prune(h.Places.Cache, now.Add(-o.Age))
+	plugins.PruneImportCache(h.Places.Cache, now.Add(-o.Age))
 	var out Pruned
 	out.Slots, err = st.Prune(ctx, now.Add(-o.Age), func(d digest.Digest) bool {
 		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return evidence.Same(k, d) })

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -96,7 +95,7 @@ func startedEvidence(ctx context.Context, w *workspace.Workspace, nested []strin
 			text := strings.Join(launcher.Redact(strings.Fields(c.Text)), " ")
 			if key := line.Show() + " " + c.Key + " " + text; !said[key] {
 				said[key] = true
-				add(at, c.Key, c.Client+" runs "+runline.Quote(text)+", and no lock covers it", line)
+				add(at, c.Key, c.Client+" runs "+clients.QuoteText(text)+", and no lock covers it", line)
 			}
 		}
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -127,12 +126,12 @@ type Packages struct {
 	Files  map[artifact.Ref]string // relative to dir
 	Report evidence.Report
 
-	Ref      artifact.Ref         // of the root's own file
-	Observed evidence.Observed    // of that file
-	NPM      *fetch.NPMVersion    // the root; nil if it is none of npm, or could not be fetched
-	Wheel    *packagefile.Wheel   // the root; nil if it is none of PyPI, or could not be fetched
-	read     []*packagefile.Wheel // what each of them says, once all were fetched
-	Scripts  []string             // npm: Refs of packages whose install scripts are run
+	Ref      artifact.Ref      // of the root's own file
+	Observed evidence.Observed // of that file
+	NPM      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
+	Wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
+	read     []*fetch.Wheel    // what each of them says, once all were fetched
+	Scripts  []string          // npm: Refs of packages whose install scripts are run
 }
 
 // OwnFile is the path of the root's own file; "" if it could not be fetched.

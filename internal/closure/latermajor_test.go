@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -37,7 +37,7 @@ Requires-Dist: said>=1
 		}
 		return ref
 	}
-	wheel, err := packagefile.ReadWheel(path, pypi("a", "1.0"))
+	wheel, err := fetch.ReadWheel(path, pypi("a", "1.0"))
 	if err != nil {
 		t.Fatal(err)
 	}

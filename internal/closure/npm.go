@@ -21,7 +21,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -49,7 +48,7 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before tim
 // asked what it depends on.
 func ResolveNPMFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string) (*project.Closure, error) {
 	own := map[string]string{ref.Name(): "file:" + filepath.ToSlash(file)}
-	if _, err := packagefile.ReadNPMFile(file, "npm-shrinkwrap.json", project.MaxClosure); err == nil {
+	if _, err := fetch.ReadNPMFile(file, "npm-shrinkwrap.json", project.MaxClosure); err == nil {
 		h.Logger.Warn("the package has an npm-shrinkwrap.json, which npm follows once it is published, and not here: versions may differ")
 	}
 	// What lies in the tarball itself is a file to npm, too. Of other files no package is taken: see
@@ -228,7 +227,7 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 		if err := d.MoveTo(filepath.Join(dir, name)); err != nil {
 			return err
 		}
-		unread := packagefile.CheckTarball(filepath.Join(dir, name))
+		unread := fetch.CheckTarball(filepath.Join(dir, name))
 		mu.Lock()
 		defer mu.Unlock()
 		if unread != nil { // said only of the bytes that are claimed: others are a mismatch

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -234,13 +233,13 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	for _, s := range all {
 		t.Files[s.Ref] = filepath.Join("wheels", s.Ref.Filename())
 	}
-	t.read = make([]*packagefile.Wheel, len(all))
+	t.read = make([]*fetch.Wheel, len(all))
 	t.Report, err = document.ObserveAll(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
 		name := filepath.Join(dir, t.Files[all[i].Ref])
 		if err := d.MoveTo(name); err != nil {
 			return err
 		}
-		wheel, err := packagefile.ReadWheel(name, all[i].Ref)
+		wheel, err := fetch.ReadWheel(name, all[i].Ref)
 		if err != nil {
 			return err
 		}
@@ -254,13 +253,13 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 }
 
 // Install unpacks the wheels of t into st, as uv would, without what differs between machines: see
-// [packagefile.InstallWheels]. No code runs, and no installer: uv and pip do not install the same from every wheel.
+// [fetch.InstallWheels]. No code runs, and no installer: uv and pip do not install the same from every wheel.
 func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error {
 	site := filepath.Join(st.Dir(), "site-packages")
 	if err := os.Mkdir(site, 0o755); err != nil {
 		return err
 	}
-	shared, err := packagefile.InstallWheels(ctx, t.read, t.Ref, site)
+	shared, err := fetch.InstallWheels(ctx, t.read, t.Ref, site)
 	for _, s := range shared {
 		h.Logger.Warn(fmt.Sprintf("%s has another %s than %s; that of %[1]s is taken", s.By, wire.Quoted(s.Path), s.Instead))
 	}
@@ -290,7 +289,7 @@ sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(modu
 
 // EntryPoint chooses the console script that starts a package: the named one, the only one, or the
 // one with the package's name.
-func EntryPoint(ref artifact.Ref, w *packagefile.Wheel, bin string) (string, error) {
+func EntryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
 	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
 	target := w.Scripts[bin]
 	if bin == "" {

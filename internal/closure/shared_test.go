@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -39,7 +39,7 @@ func TestInstallShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wheel, err := packagefile.ReadWheel(path, ref)
+		wheel, err := fetch.ReadWheel(path, ref)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -70,14 +70,14 @@ func InitFile(ctx context.Context, environ []string, dir string, ref artifact.Re
 	if err != nil {
 		return "", err
 	}
-	owner, err := packagefile.ReadOwner(packed, ref, maxManifest)
+	owner, err := fetch.ReadOwner(packed, ref, maxManifest)
 	if err != nil {
 		return "", evidence.Errorf(evidence.Validation, packed, "", err)
 	}
 	if !owner.Named {
-		owner.Text = packagefile.FirstServer(owner.Text)
+		owner.Text = fetch.FirstServer(owner.Text)
 	}
-	summary, err := packagefile.ReadSummary(packed, ref, maxManifest)
+	summary, err := fetch.ReadSummary(packed, ref, maxManifest)
 	if err != nil {
 		return "", evidence.Errorf(evidence.Validation, packed, "", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -39,7 +39,7 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 		if err != nil {
 			return nil, err
 		}
-		if own, err := packagefile.Identify(file, maxIdentity); as != "" && err == nil && own.Normal() != ref.Normal() &&
+		if own, err := fetch.Identify(file, maxIdentity); as != "" && err == nil && own.Normal() != ref.Normal() &&
 			own.Release() != ref.Normal() {
 			return nil, evidence.Errorf(evidence.Validation, file, "leave out --as, or name the file of that package",
 				fmt.Errorf("says itself that it is %s, and not %s", own, ref))
@@ -107,9 +107,9 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 		if ref, err = artifact.Parse(as); err != nil {
 			return artifact.Ref{}, evidence.Errorf(evidence.Validation, "--as", "", err)
 		}
-	} else if ref, err = packagefile.Identify(file, maxIdentity); err != nil {
+	} else if ref, err = fetch.Identify(file, maxIdentity); err != nil {
 		bundles := bundlesOf(doc, filepath.Base(file))
-		if bad := packagefile.CheckBundle(file); len(bundles) != 1 || bad != nil {
+		if bad := fetch.CheckBundle(file); len(bundles) != 1 || bad != nil {
 			return fail(sayAs, fmt.Errorf("does not say which package it is: %w", err))
 		}
 		ref = bundles[0]

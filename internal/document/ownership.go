@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -80,12 +79,12 @@ func gives(p serverjson.Package, e evidence.Evidence) bool {
 func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.Ref, report evidence.Report) (evidence.Evidence,
 	error) {
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: server}
-	var owner packagefile.Owner
+	var owner fetch.Owner
 	var err error
 	switch ref.Kind() {
 	case artifact.NPM:
 		var version *fetch.NPMVersion
-		owner = packagefile.Owner{Named: true, Where: "the npm registry, mcpName of package.json"}
+		owner = fetch.Owner{Named: true, Where: "the npm registry, mcpName of package.json"}
 		if version, err = f.NPM(ctx, ref); err == nil {
 			owner.Text = version.MCPName
 		}
@@ -93,7 +92,7 @@ func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.
 		owner.Where = "the package's description, mcp-name"
 		owner.Text, err = f.Description(ctx, ref)
 	case artifact.OCI:
-		owner = packagefile.Owner{Named: true, Where: "the image's label " + ownerLabel}
+		owner = fetch.Owner{Named: true, Where: "the image's label " + ownerLabel}
 		owner.Text, err = f.OCILabel(ctx, observedImage(ref, report), ownerLabel)
 	default:
 		return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+
@@ -125,7 +124,7 @@ func observedImage(ref artifact.Ref, report evidence.Report) artifact.Ref {
 }
 
 // compareOwner compares the server of claim with the one that a package names.
-func compareOwner(claim evidence.Claim, owner packagefile.Owner) evidence.Evidence {
+func compareOwner(claim evidence.Claim, owner fetch.Owner) evidence.Evidence {
 	claim.Where = owner.Where
 	found := owner.Text
 	switch {
@@ -133,7 +132,7 @@ func compareOwner(claim evidence.Claim, owner packagefile.Owner) evidence.Eviden
 	case fetch.OwnerToken(owner.Text, claim.Text):
 		found = claim.Text
 	default:
-		if found = packagefile.FirstServer(owner.Text); found == claim.Text {
+		if found = fetch.FirstServer(owner.Text); found == claim.Text {
 			found = "" // spelled in a way that the official registry does not read
 		}
 	}
@@ -147,7 +146,7 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 		return nil
 	}
 	claim := evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Ownership, Authority: evidence.Manifest, Text: s.Of.Name}
-	owner, err := packagefile.ReadOwner(d.Path(), d.Ref, limit)
+	owner, err := fetch.ReadOwner(d.Path(), d.Ref, limit)
 	switch {
 	case err != nil && d.Ref.Kind() == artifact.NPM:
 		return formEvidence(d, "its package.json cannot be read as npm does, so that only its registry says for which server it is: "+
@@ -162,7 +161,7 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 	report := evidence.Report{found}
 	if d.NPM != nil && d.NPM.MCPName != "" && d.NPM.MCPName != owner.Text {
 		claim.Authority = evidence.Registry
-		report = append(report, compareOwner(claim, packagefile.Owner{Text: d.NPM.MCPName, Named: true,
+		report = append(report, compareOwner(claim, fetch.Owner{Text: d.NPM.MCPName, Named: true,
 			Where: "the npm registry, mcpName of package.json"}))
 	}
 	return report
@@ -176,7 +175,7 @@ func (s *Subject) readBundle(d *fetch.Download) evidence.Report {
 	if !bundle {
 		return nil
 	}
-	if err := packagefile.CheckBundle(d.Path()); err != nil {
+	if err := fetch.CheckBundle(d.Path()); err != nil {
 		return formEvidence(d, "it is no MCPB bundle: "+err.Error())
 	}
 	return nil

@@ -37,6 +37,10 @@
 //
 // The files of a tree are opened below a directory, and nothing outside of it: on Linux each name is
 // resolved by the kernel from the open directory, elsewhere through [os.Root].
+//
+// # Places
+//
+// [FindPlaces] finds the directories that Hallmark keeps files in; nobody else may be able to fill them.
 package durable
 
 import (

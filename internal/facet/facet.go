@@ -1,5 +1,6 @@
 // Package facet reads and writes facets: archives of skills, agents, commands and
-// declared MCP servers, and of servers that are packed from source.
+// declared MCP servers, and of servers that are packed from source. It makes facets of folders with a SKILL.md, and of
+// plugins of clients ([Wrap]).
 //
 // # facet.json
 //

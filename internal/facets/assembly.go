@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -49,7 +48,7 @@ func (x *piece) version() string {
 
 // runs is what runs of a facet once it is installed for these targets: of one that was wrapped, or was until now. Where
 // there are no targets it is what any client would run.
-func (x *piece) runs(before *project.FacetLock, targets []installed.Target) ([]wrap.Run, error) {
+func (x *piece) runs(before *project.FacetLock, targets []installed.Target) ([]facet.Run, error) {
 	wasWrapped := before != nil && before.Source.Wrapped != 0
 	if x.Entry.Source.Wrapped == 0 && !wasWrapped {
 		return nil, nil
@@ -57,10 +56,10 @@ func (x *piece) runs(before *project.FacetLock, targets []installed.Target) ([]w
 	if len(targets) == 0 {
 		targets = installed.All()
 	}
-	return wrap.Runs(x.Manifest, x.OpenAudited, func(d facet.Deliverable, text []byte) (all []wrap.Run) {
+	return facet.Runs(x.Manifest, x.OpenAudited, func(d facet.Deliverable, text []byte) (all []facet.Run) {
 		for _, t := range targets {
 			for _, r := range t.Live(d, text) {
-				i := slices.IndexFunc(all, func(o wrap.Run) bool { return o.Kind == r.Kind && o.Text == r.Text })
+				i := slices.IndexFunc(all, func(o facet.Run) bool { return o.Kind == r.Kind && o.Text == r.Text })
 				if i < 0 {
 					all = append(all, r)
 				} else {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -22,11 +22,11 @@ type Change struct {
 	// BeforeUnknown says that the store does not have the former contents, so that all of a member's
 	// text counts as new. Like the text itself it is known of changes that somebody is to consent to.
 	BeforeUnknown bool
-	Runs          []wrap.Run  // of what was wrapped and is locked now: what runs once it is installed
-	MoreTargets   bool        // it is for clients that did not have the facet here, and nothing else of it changes
-	Notes         []wrap.Note // of what was wrapped now: what is not installed
-	Parts         []string    // of what was wrapped and was not locked: what it delivers, as "skill NAME"
-	Size          int64       // of its files, in bytes; 0 where Parts is empty
+	Runs          []facet.Run  // of what was wrapped and is locked now: what runs once it is installed
+	MoreTargets   bool         // it is for clients that did not have the facet here, and nothing else of it changes
+	Notes         []facet.Note // of what was wrapped now: what is not installed
+	Parts         []string     // of what was wrapped and was not locked: what it delivers, as "skill NAME"
+	Size          int64        // of its files, in bytes; 0 where Parts is empty
 	// Placed are the files that clients get of a skill that is adopted, where they are not as they lie there; paths are
 	// relative to the directory of the clients' files.
 	Placed []AssetChange
@@ -47,7 +47,7 @@ func (c Change) differs() bool { return c.Outcome != "unchanged" && c.Outcome !=
 // changesRuns reports whether a member of which something runs is new, or differs from the one that was
 // locked.
 func (c Change) changesRuns() bool {
-	return c.MoreTargets || slices.ContainsFunc(c.Runs, func(r wrap.Run) bool {
+	return c.MoreTargets || slices.ContainsFunc(c.Runs, func(r facet.Run) bool {
 		return slices.ContainsFunc(c.Assets, func(x AssetChange) bool { return x.Path == r.Path })
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -57,7 +56,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 			}
 		case len(more) > 0 && (wasHere || accepted) && c.Before != nil:
 			if c.Runs, err = x.runs(c.Before, more); err == nil {
-				c.Runs = slices.DeleteFunc(c.Runs, func(r wrap.Run) bool { return !r.Kind.IsLive() }) // as for the others
+				c.Runs = slices.DeleteFunc(c.Runs, func(r facet.Run) bool { return !r.Kind.IsLive() }) // as for the others
 				c.MoreTargets = len(c.Runs) > 0
 			}
 		}

@@ -17,11 +17,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/gittest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -49,11 +49,11 @@ func shapes(t *testing.T, plugins bool) (all []shape) {
 			t.Fatal(err)
 		}
 		for _, s := range vectors.Wraps {
-			var d wrap.Dir
+			var d facet.Dir
 			for _, f := range s.Files {
 				d.Files = append(d.Files, tree.File{Path: f.Path})
 			}
-			if form, _ := d.Form(); s.Error == nil && (form == wrap.FormPlugin) == plugins {
+			if form, _ := d.Form(); s.Error == nil && (form == facet.FormPlugin) == plugins {
 				all = append(all, s)
 			}
 		}
@@ -126,7 +126,7 @@ func (s shape) archived(t *testing.T, name string) digest.Digest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := wrap.Wrap(wrap.Dir{Files: files, Open: open}, name)
+	f, err := facet.Wrap(facet.Dir{Files: files, Open: open}, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestSkillsFromEverywhere(t *testing.T) {
 	for i, s := range all {
 		name := fmt.Sprintf("s-%d", i)
 		entry := w.Entry(name)
-		if entry.Source.Wrapped != wrap.Rule || !evidence.Same(entry.Integrity, local.Entry(name).Integrity) ||
+		if entry.Source.Wrapped != facet.WrapRule || !evidence.Same(entry.Integrity, local.Entry(name).Integrity) ||
 			len(s.Links) == 0 && !evidence.Same(entry.Integrity, s.archived(t, name)) {
 			t.Errorf("%s: %+v has another fingerprint elsewhere", s.Name, entry.Source)
 		}
@@ -268,9 +268,9 @@ func TestPluginsFromEverywhere(t *testing.T) {
 func TestLockedByAnOlderRule(t *testing.T) {
 	w := gittest.New(t, `, branch = "main"`)
 	files := map[string]string{
-		wrap.PluginFile: `{"name":"kit","skills":["./extra"]}`, "extra/a/SKILL.md": "A\n", "skills/b/SKILL.md": "B\n",
+		facet.PluginFile: `{"name":"kit","skills":["./extra"]}`, "extra/a/SKILL.md": "A\n", "skills/b/SKILL.md": "B\n",
 	}
-	d := wrap.Dir{Open: func(p string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[p])), nil }}
+	d := facet.Dir{Open: func(p string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[p])), nil }}
 	for path, text := range files {
 		d.Files = append(d.Files, tree.File{Path: path, Size: int64(len(text))})
 		at := filepath.Join(w.Work, "kit", filepath.FromSlash(path))
@@ -281,7 +281,7 @@ func TestLockedByAnOlderRule(t *testing.T) {
 	w.Git("add", "-A")
 	w.Git("commit", "--quiet", "-m", "kit")
 	w.Git("push", "--quiet", "-f", w.Bare, "main")
-	old, err := wrap.By(1, d, "kit")
+	old, err := facet.WrapBy(1, d, "kit")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestLockedByAnOlderRule(t *testing.T) {
 		p := hosttest.NewFacetProject(t, "[adapters]\ntargets = [\"claude-code\"]\n")
 		p.Host.Environ = w.Host.Environ
 		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, consenting()))
-		if entry := p.Entry("kit"); entry.Source.Wrapped != wrap.Newest || len(entry.Assets) != 4 {
+		if entry := p.Entry("kit"); entry.Source.Wrapped != facet.NewestWrapRule || len(entry.Assets) != 4 {
 			t.Fatalf("%+v", entry)
 		}
 		var lock map[string]any
@@ -315,14 +315,14 @@ func TestLockedByAnOlderRule(t *testing.T) {
 		entry["integrity"], entry["assets"] = integrity.String(), assets
 		entry["source"].(map[string]any)["wrapped"] = 1
 		delete(entry, "self")
-		plain, err := sealed.Marshal(entry)
+		plain, err := machine.Marshal(entry)
 		if err == nil {
-			entry["self"], err = sealed.EntryDigest("facets", "kit", plain)
+			entry["self"], err = machine.EntryDigest("facets", "kit", plain)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := sealed.Marshal(lock)
+		text, err := machine.Marshal(lock)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +349,7 @@ func TestLockedByAnOlderRule(t *testing.T) {
 			return host.StandingConsent, nil
 		}
 		p.Must(facets.Add(t.Context(), p.Host, p.Dir, source, shown))
-		if entry := p.Entry("kit"); entry.Source.Wrapped != wrap.Newest || !strings.HasSuffix(p.Read(".claude/skills/b/SKILL.md"), "\nB\n") {
+		if entry := p.Entry("kit"); entry.Source.Wrapped != facet.NewestWrapRule || !strings.HasSuffix(p.Read(".claude/skills/b/SKILL.md"), "\nB\n") {
 			t.Errorf("%+v", entry)
 		}
 	}

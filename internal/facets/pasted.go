@@ -19,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -138,14 +137,14 @@ func (p *Pasted) readQuery(u *url.URL) error {
 // readPath reads what follows the kind of a page.
 func (p *Pasted) readPath(kind, path string) error {
 	file := kind == "blob"
-	for _, name := range []string{"/" + wrap.PluginFile, "/" + wrap.SkillFile, "/" + facet.ManifestFile} {
+	for _, name := range []string{"/" + facet.PluginFile, "/" + facet.SkillFile, "/" + facet.ManifestFile} {
 		if dir, ok := strings.CutSuffix(path, name); ok && kind != "tree" { // pages of Gitea do not say what is a file
 			path, file = dir, false
 			break
 		}
 	}
 	if file {
-		return fmt.Errorf("the URL is that of a file; give that of the directory in which its %s is", wrap.SkillFile)
+		return fmt.Errorf("the URL is that of a file; give that of the directory in which its %s is", facet.SkillFile)
 	}
 	for _, refs := range []string{"heads", "tags"} { // written out where a branch and a tag have one name
 		if rest, ok := strings.CutPrefix(path, "refs/"+refs+"/"); ok {
@@ -223,7 +222,7 @@ func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.F
 
 // LocateOrigin is the declaration of a plugin that a marketplace lists from elsewhere: its repository is asked which
 // branch or tag is meant. Whether its host may be asked is for the user to say, as for all hosts that nobody named.
-func LocateOrigin(ctx context.Context, h *host.Host, dir string, at wrap.Origin, name string, o Options) (project.Facet, error) {
+func LocateOrigin(ctx context.Context, h *host.Host, dir string, at facet.Origin, name string, o Options) (project.Facet, error) {
 	p, err := ParsePasted(at.URL)
 	if err != nil {
 		return project.Facet{}, evidence.Errorf(evidence.Validation, name, "", err)

@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // Find is what is in a directory or a repository that a declaration without a name names: facets, skills and plugins.
 // Nothing is written.
-func Find(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) ([]wrap.Item, error) {
+func Find(ctx context.Context, h *host.Host, dir string, f project.Facet, o Options) ([]facet.Item, error) {
 	if err := f.Check(); err != nil {
 		return nil, evidence.Errorf(evidence.Validation, f.Git+f.Path, "", err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/installed"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // maxFound is the most skills that are looked for in clients' directories.
@@ -92,7 +91,7 @@ func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) 
 		}
 		for _, e := range entries {
 			at := path.Join(place, e.Name())
-			if _, err := os.Stat(filepath.Join(w.Place(at), wrap.SkillFile)); err != nil {
+			if _, err := os.Stat(filepath.Join(w.Place(at), facet.SkillFile)); err != nil {
 				continue
 			}
 			if to := installed.Reached(w, at); to != at && path.Base(to) != e.Name() || to == at && !e.IsDir() {
@@ -108,7 +107,7 @@ func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) 
 			}
 			s := readSkill(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
 			s.From = from[s.Name]
-			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, wrap.SkillFile)] {
+			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, facet.SkillFile)] {
 				s.Facet = "that was installed here"
 			}
 			if s.Err == nil && owners[s.Name] != "" {

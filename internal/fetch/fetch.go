@@ -1,6 +1,11 @@
 // Package fetch turns a Ref into bytes on this machine: streamed to a temporary
 // file, hashed on the way, bounded in size, time, redirects and retries.
 //
+// It also reads what a package that was downloaded says of itself: the entry points and the server of a wheel, the
+// readme of a .nupkg. It refuses package files that programs would unpack differently, before another program installs
+// them; see package archive. The list of files at the end of a zip is at most 4 MiB in a .nupkg and 32 MiB in a wheel,
+// and each file that is held in memory has a bound of its own.
+//
 // It reads npm, PyPI, GitHub releases, NuGet, crates, image registries and plain
 // https; a git or file Ref is not fetched here.
 //

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -74,7 +73,7 @@ const maxNPMManifest = 4 << 20
 
 // ReadNPMTarball returns what the package.json in a tarball on this machine says, as far as no registry has to say it.
 func ReadNPMTarball(name string) (*NPMVersion, error) {
-	data, err := packagefile.ReadNPMManifest(name, maxNPMManifest)
+	data, err := ReadNPMManifest(name, maxNPMManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
@@ -111,7 +110,7 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 			return "", err
 		}
 		defer d.Close()
-		text, err := packagefile.NuGetReadme(d.Path(), ref.Name(), c.limits.DocumentSize)
+		text, err := NuGetReadme(d.Path(), ref.Name(), c.limits.DocumentSize)
 		if err != nil {
 			return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
 				Err: fmt.Errorf("the package cannot be read: %w", err)}
@@ -131,3 +130,10 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	}
 	return string(data), err
 }
+
+func (nuget) owner(name string, ref artifact.Ref, limit int64) (Owner, error) {
+	text, err := NuGetReadme(name, ref.Name(), limit)
+	return Owner{Text: text, Where: "the readme in the .nupkg"}, err
+}
+
+func (nuget) summary(string, artifact.Ref, int64) (string, error) { return "", nil }

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -223,10 +222,17 @@ func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (strin
 		return "", err
 	}
 	defer d.Close()
-	owner, err := packagefile.ReadOwner(d.Path(), ref, c.limits.DocumentSize)
+	owner, err := ReadOwner(d.Path(), ref, c.limits.DocumentSize)
 	if err != nil {
 		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the index has no document of the release, and %s cannot be read: %w",
 			wire.Quoted(file.name), err)}
 	}
 	return owner.Text, nil
+}
+
+func (pypi) owner(name string, _ artifact.Ref, limit int64) (Owner, error) { return readPythonOwner(name, limit) }
+
+func (pypi) summary(name string, _ artifact.Ref, limit int64) (string, error) {
+	owner, err := readPythonOwner(name, limit)
+	return pythonHead([]byte(owner.Text))["Summary"], err
 }

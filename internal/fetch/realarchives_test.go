@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 )
 
 // realArchives are widely used packages of several ages, made by different tools.
@@ -90,7 +89,7 @@ func readRealArchive(name string, ref artifact.Ref, zip bool) error {
 			func(archive.Entry, io.Reader) error { return nil })
 		return err
 	}
-	if _, err := packagefile.ReadWheel(name, ref); err != nil {
+	if _, err := ReadWheel(name, ref); err != nil {
 		return err
 	}
 	info, err := f.Stat()

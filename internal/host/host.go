@@ -23,7 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
 
@@ -85,7 +84,7 @@ func (h *Host) Pause(ctx context.Context, d time.Duration) error {
 }
 
 // Places are the directories that Hallmark keeps files in.
-type Places = places.Places
+type Places = durable.Places
 
 // Store opens the audited store.
 func (h *Host) Store() (*store.Store, error) {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -44,7 +44,7 @@ type Setup struct {
 
 // Open makes the Host of a setup: it finds the user's directories, and combines what the setup allows
 // to be asked and sent with HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY. It opens no file, and refuses
-// directories that somebody else could fill: see [places.Places.Check].
+// directories that somebody else could fill: see [durable.Places.Check].
 func Open(s Setup) (*Host, error) {
 	environ, getenv := s.Environ, os.Getenv
 	if environ == nil {
@@ -52,7 +52,7 @@ func Open(s Setup) (*Host, error) {
 	} else {
 		getenv = func(name string) string { return foreign.Variable(environ, name) }
 	}
-	where, err := places.Find(getenv)
+	where, err := durable.FindPlaces(getenv)
 	if err == nil {
 		where, err = where.Moved(s.State, s.Cache)
 	}

@@ -27,7 +27,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/registry/pages"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -95,7 +94,7 @@ func (r *LoggedRegistry) TryStart() error {
 	if err != nil {
 		return err
 	}
-	key, _, err := logkey.Open(r.T.Context(), r.KeyFile, "log.example.com")
+	key, _, err := registry.OpenLogKey(r.T.Context(), r.KeyFile, "log.example.com")
 	if err != nil {
 		return errors.Join(err, records.Close())
 	}
@@ -273,7 +272,7 @@ func NewWitnessKey(t *testing.T) ledger.Key { return NewWitnessKeyOf(t, "witness
 func NewWitnessKeyOf(t *testing.T, name string) ledger.Key {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness.key")
-	if _, _, err := logkey.Open(t.Context(), path, name); err != nil {
+	if _, _, err := registry.OpenLogKey(t.Context(), path, name); err != nil {
 		t.Fatal(err)
 	}
 	secret, _ := os.ReadFile(path)

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // WrittenLog writes the files of a log of size entries, and returns its key.
 func WrittenLog(t *testing.T, dir string, size int64) ledger.Key {
 	t.Helper()
-	key, _, err := logkey.Open(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
+	key, _, err := registry.OpenLogKey(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

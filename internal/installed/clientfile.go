@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -264,7 +263,7 @@ func missingServers(w *workspace.Workspace, f clients.File, data []byte, wanted 
 	for _, s := range servers {
 		switch {
 		case !slices.Contains(wanted, s.Name) || s.Scope != "":
-		case runline.IsRunEntry(s) && startsOwn(w, s):
+		case clients.IsRunEntry(s) && startsOwn(w, s):
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == s.Name })
 		default:
 			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
@@ -277,7 +276,7 @@ func missingServers(w *workspace.Workspace, f clients.File, data []byte, wanted 
 
 // startsOwn reports whether an entry of hallmark run starts the server of this project that it is called after.
 func startsOwn(w *workspace.Workspace, s clients.Server) bool {
-	line, _ := runline.Read(s.Args[1:], false)
+	line, _ := clients.ReadRunLine(s.Args[1:], false)
 	return line.Name == s.Name && (w.Home == "" || line.Project == w.Dir)
 }
 
@@ -341,11 +340,11 @@ func warnOfStarts(w *workspace.Workspace, f clients.File, t clientText) {
 	servers, _ := clients.Parse(f, t.data) // a file that cannot be read starts nothing
 	for _, s := range servers {
 		noted := func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == s.Name }
-		if runline.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" ||
+		if clients.ProgramName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" ||
 			slices.ContainsFunc(t.originals, noted) {
 			continue
 		}
-		line, _ := runline.Read(s.Args[1:], false)
+		line, _ := clients.ReadRunLine(s.Args[1:], false)
 		_, declared := w.Config.Servers[line.Name]
 		_, locked := w.Lock.Server(line.Name)
 		if ours := line.Project == "" && w.Home == "" || line.Project == w.Dir; ours && !declared && !locked {

@@ -7,14 +7,14 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
 // live is something that a client does with a text when it loads it, before a model or a person sees it. It finds all
 // that the client would, and more: what a client's own pattern leaves out today it may take tomorrow. Each mark counts
 // by itself, also within what another one begins, as a client that passes over that one sees it.
 type live struct {
-	kind  wrap.RunKind
+	kind  facet.RunKind
 	mark  string
 	after func(rune) bool          // whether the mark counts after this, or 0 at the beginning; nil for any
 	rest  func(text []byte) []byte // of what follows the mark, what it is about; nil if it is about nothing
@@ -98,18 +98,18 @@ var (
 	// Claude Code runs a fence with an exclamation mark wherever it begins in a line, and what stands between backticks
 	// after such a mark that follows white space, over the ends of lines; and adds the files that are named after an @.
 	liveInClaude = []live{
-		{wrap.RunCommand, "```!", nil, upTo("```")},
-		{wrap.RunCommand, "!`", notIn(""), upTo("`")},
-		{wrap.RunFile, "@", notIn("_./@`'\""), outsideFile},
+		{facet.RunCommand, "```!", nil, upTo("```")},
+		{facet.RunCommand, "!`", notIn(""), upTo("`")},
+		{facet.RunFile, "@", notIn("_./@`'\""), outsideFile},
 	}
 	// opencode runs what stands between backticks after an exclamation mark, whatever precedes it.
 	liveInOpencode = []live{
-		{wrap.RunCommand, "!`", nil, upTo("`")},
-		{wrap.RunFile, "@", notIn("_`"), outsideFile},
+		{facet.RunCommand, "!`", nil, upTo("`")},
+		{facet.RunFile, "@", notIn("_`"), outsideFile},
 	}
 	// Gemini CLI and its forks run what is in braces after an exclamation mark, and add files and directories.
 	liveInGemini = []live{
-		{wrap.RunCommand, "!{", nil, upToBrace},
-		{wrap.RunFile, "@{", nil, upToBrace},
+		{facet.RunCommand, "!{", nil, upToBrace},
+		{facet.RunFile, "@{", nil, upToBrace},
 	}
 )

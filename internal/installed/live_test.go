@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // liveText makes texts of what the patterns of clients are about.
@@ -92,7 +91,7 @@ func injections(text, mark string) (found []string) {
 func TestLiveFiles(t *testing.T) {
 	files := func(target Target, text string) (all []string) {
 		for _, run := range target.Live(facet.Deliverable{Kind: facet.KindCommand}, []byte(text)) {
-			if run.Kind == wrap.RunFile {
+			if run.Kind == facet.RunFile {
 				all = append(all, run.Text)
 			}
 		}

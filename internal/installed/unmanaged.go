@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -313,7 +312,7 @@ func saysNothing(name string) bool {
 
 // isAdoptable reports whether 'hallmark adopt' takes what is at a path.
 func (s *unmanagedSearch) isAdoptable(at string, kind facet.Kind) bool {
-	info, err := os.Lstat(filepath.Join(s.w.Place(at), wrap.SkillFile))
+	info, err := os.Lstat(filepath.Join(s.w.Place(at), facet.SkillFile))
 	return kind == facet.KindSkill && err == nil && info.Mode().IsRegular() && s.w.RefuseLink(s.w.Place(at)) == nil &&
 		(slices.Contains(s.adopted, path.Dir(at)) || slices.Contains(SkillDirs(s.w, path.Base(at)), at))
 }

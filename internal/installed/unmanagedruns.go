@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -44,8 +43,8 @@ func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
 			m.Agents[text], files["agents/"+text+".md"] = facet.Prompt{}, name
 		case u.Kind == facet.KindCommand:
 			m.Commands[text], files["commands/"+text+".md"] = facet.Prompt{}, name
-		case strings.EqualFold(d.Name(), wrap.SkillFile):
-			m.Skills[text], files["skills/"+text+"/"+wrap.SkillFile] = facet.Skill{}, name
+		case strings.EqualFold(d.Name(), facet.SkillFile):
+			m.Skills[text], files["skills/"+text+"/"+facet.SkillFile] = facet.Skill{}, name
 		default:
 			member := text + path.Ext(d.Name())
 			others, files["skills/others/"+member] = append(others, member), name
@@ -56,26 +55,26 @@ func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
 		return "", err
 	}
 	if others != nil {
-		m.Skills["others"], files["skills/others/"+wrap.SkillFile] = facet.Skill{Files: others}, ""
+		m.Skills["others"], files["skills/others/"+facet.SkillFile] = facet.Skill{Files: others}, ""
 	}
-	runs, err := wrap.Runs(m, func(member string) (io.ReadCloser, error) {
+	runs, err := facet.Runs(m, func(member string) (io.ReadCloser, error) {
 		if files[member] == "" {
 			return io.NopCloser(bytes.NewReader(nil)), nil
 		}
 		return os.Open(files[member])
 	}, liveForAll)
 	if count > maxRunFiles {
-		runs = append(runs, wrap.Run{Kind: wrap.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
+		runs = append(runs, facet.Run{Kind: facet.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
 			maxRunFiles)})
 	}
 	return describeRuns(runs), err
 }
 
 // liveForAll is what any client does with a text when it loads it.
-func liveForAll(d facet.Deliverable, text []byte) (all []wrap.Run) {
+func liveForAll(d facet.Deliverable, text []byte) (all []facet.Run) {
 	for _, t := range All() {
 		for _, r := range t.Live(d, text) {
-			if !slices.ContainsFunc(all, func(o wrap.Run) bool { return o.Kind == r.Kind && o.Text == r.Text }) {
+			if !slices.ContainsFunc(all, func(o facet.Run) bool { return o.Kind == r.Kind && o.Text == r.Text }) {
 				all = append(all, r)
 			}
 		}
@@ -84,16 +83,16 @@ func liveForAll(d facet.Deliverable, text []byte) (all []wrap.Run) {
 }
 
 // describeRuns is what runs as one line: each text, and how many scripts there are.
-func describeRuns(runs []wrap.Run) string {
+func describeRuns(runs []facet.Run) string {
 	var lines []string
 	scripts := 0
 	for _, r := range runs {
-		if r.Kind == wrap.RunScript {
+		if r.Kind == facet.RunScript {
 			scripts++
 			continue
 		}
 		what := strings.Join(launcher.Redact(strings.Fields(r.Text)), " ")
-		if name, _, ok := strings.Cut(what, ":"); r.Kind == wrap.RunAllowed && ok && strings.HasPrefix(strings.ToLower(name), "mcp") {
+		if name, _, ok := strings.Cut(what, ":"); r.Kind == facet.RunAllowed && ok && strings.HasPrefix(strings.ToLower(name), "mcp") {
 			what = name // which may hold values of variables, and has findings of its own
 		}
 		text := []rune(what)

@@ -10,15 +10,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // ChangedFiles is what differs between the files of the package that is locked and of the one that takes its place.
 type ChangedFiles struct {
-	Since   string                   `json:"since"`             // the locked package, a ref
-	Changes []packagefile.FileChange `json:"changes"`           // by path
-	Unknown string                   `json:"unknown,omitempty"` // why they could not be compared
+	Since   string             `json:"since"`             // the locked package, a ref
+	Changes []fetch.FileChange `json:"changes"`           // by path
+	Unknown string             `json:"unknown,omitempty"` // why they could not be compared
 }
 
 // compareFiles compares the files of a fetched package with those of the locked one, which is fetched again for that.
@@ -45,7 +44,7 @@ func (k ecosystem) compareFiles(ctx context.Context, d Declaration, t *closure.P
 			if err != nil {
 				out.Unknown = fmt.Sprintf("%s cannot be read: %v", old, err)
 			} else {
-				out.Changes = packagefile.CompareFiles(before, after)
+				out.Changes = fetch.CompareFiles(before, after)
 			}
 			return nil
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -119,7 +119,7 @@ func (t *commandTree) leavesOut(rel string) bool {
 	}
 	switch {
 	case strings.HasSuffix(in, ".dist-info/"):
-		return slices.Contains(packagefile.InstallerNotes, name)
+		return slices.Contains(fetch.InstallerNotes, name)
 	default:
 		return name == ".lock" || slices.Contains([]string{"bin", "Scripts", "pyvenv.cfg", ".gitignore", "CACHEDIR.TAG"}, below)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -34,7 +33,7 @@ type ecosystem struct {
 	// a version than its files.
 	releases func(context.Context, *host.Host, ...artifact.Ref) ([]fetch.Release, error)
 	// listFiles hashes the files of a package. It is nil if those of two versions are not compared.
-	listFiles func(name string) (map[string]packagefile.File, error)
+	listFiles func(name string) (map[string]fetch.File, error)
 	// newest returns the version that the ecosystem's own resolver finds for the package that a
 	// command line names.
 	newest func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error)

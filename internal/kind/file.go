@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -76,7 +75,7 @@ const maxFirstLine = 64 << 20
 // checkScript refuses a script that a tarball of npm does not hold, and warns of one that npx would not start with
 // node, as we do.
 func checkScript(h *host.Host, tarball, script string) error {
-	text, err := packagefile.ReadNPMFile(tarball, script, maxFirstLine)
+	text, err := fetch.ReadNPMFile(tarball, script, maxFirstLine)
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, script, "see bin and files in package.json",
 			fmt.Errorf("is what bin names, and cannot be read: %w", err))

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -22,7 +22,7 @@ var npm = ecosystem{
 		return closure.ResolveNPM(ctx, h, of.name, of.spec, of.before)
 	},
 	releases:  releasesOf,
-	listFiles: packagefile.ListTarball,
+	listFiles: fetch.ListTarball,
 	newest: func(ctx context.Context, q Query, t launcher.Target, of choice) (string, error) {
 		named := t.Packages[0]
 		spec := map[choice]string{asDeclared: named.Spec, declaredOrNewer: ">=" + named.Ref.Version()}[of]

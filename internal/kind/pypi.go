@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
@@ -23,7 +23,7 @@ var pypi = ecosystem{
 	Installer: closure.Python{},
 	resolve:   resolvePython,
 	releases:  releasesOf,
-	listFiles: packagefile.ListWheel,
+	listFiles: fetch.ListWheel,
 	newest:    newestOfPyPI,
 	findStart: func(of request, t *closure.Packages) (entry, mcpName string, ok bool, err error) {
 		if t.Wheel == nil {

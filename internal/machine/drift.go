@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -95,6 +94,6 @@ func (n *DriftNote) check() error {
 // Encode is the file's JSON.
 func (n *DriftNote) Encode() ([]byte, error) {
 	n.Version = driftVersion
-	plain, err := sealed.Marshal(n)
+	plain, err := Marshal(n)
 	return append(plain, '\n'), err
 }

@@ -3,8 +3,6 @@ package machine
 import (
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // TestExactFiles: each codec of a file here decodes exactly: a member whose first letter is
@@ -17,8 +15,8 @@ func TestExactFiles(t *testing.T) {
 		"logs":         {"Logs_version", func(d []byte) error { _, err := ParseLogs(d); return err }},
 		"drift":        {"Drift_version", func(d []byte) error { _, err := ParseDrift(d); return err }},
 		"variables":    {"Variables_version", func(d []byte) error { _, err := ParseVariables(d); return err }},
-		"receipt":      {"Self", func(d []byte) error { return sealed.Decode(d, new(Receipt)) }},
-		"materialized": {"Self", func(d []byte) error { return sealed.Decode(d, new(Materialized)) }},
+		"receipt":      {"Self", func(d []byte) error { return DecodeSealed(d, new(Receipt)) }},
+		"materialized": {"Self", func(d []byte) error { return DecodeSealed(d, new(Materialized)) }},
 	} {
 		err := file.read([]byte(`{"` + file.member + `": null}`))
 		if err == nil || !strings.Contains(err.Error(), "case counts") {

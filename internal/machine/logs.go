@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -154,4 +153,4 @@ func openCheckpoint(key, note string) (ledger.Signed, error) {
 }
 
 // Encode returns the file's JSON.
-func (l *Logs) Encode() ([]byte, error) { return sealed.MarshalIndented(l) }
+func (l *Logs) Encode() ([]byte, error) { return MarshalIndented(l) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // A file of the state directory without one of its members is refused, even with its own
@@ -52,7 +51,7 @@ func TestStateMembers(t *testing.T) {
 			if _, ok := tree["self"]; ok && member != "self" {
 				delete(left, "self")
 				plain, _ := json.Marshal(left)
-				self, err := sealed.DigestOf(plain)
+				self, err := DigestOf(plain)
 				if err != nil {
 					t.Fatal(err)
 				}

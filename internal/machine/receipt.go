@@ -4,6 +4,8 @@
 // registries showed ([Logs]), which variables may be sent to which hosts ([Variables]), and
 // what a guard saw that differs from the lock ([DriftNote]).
 //
+// They are JSON with a digest of itself ([EncodeSealed]), as other files of Hallmark are.
+//
 // Package project reads what was approved of a project's entries. The package does no I/O.
 package machine
 
@@ -18,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 )
 
 // Receipt says what was installed into one project on this machine. It lies in the state
@@ -86,7 +87,7 @@ const (
 )
 
 // MaxReceipt is the largest file of a [Receipt] or of [Materialized], in bytes.
-const MaxReceipt = sealed.MaxSize
+const MaxReceipt = MaxSealed
 
 // ErrOtherProject says that a file of the state directory was written for another project, and
 // so says nothing about this one.
@@ -118,7 +119,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		return NewReceipt(project), nil
 	}
 	r := &Receipt{} // a member that is not there has no value, and not that of a new one
-	if err := sealed.Decode(data, r); err != nil {
+	if err := DecodeSealed(data, r); err != nil {
 		return nil, err
 	}
 	switch {
@@ -127,7 +128,7 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 	case r.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := sealed.Check(data, r.Self); err != nil {
+	if err := CheckSeal(data, r.Self); err != nil {
 		return nil, err
 	}
 	if r.Facets == nil {
@@ -171,7 +172,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 		return NewMaterialized(project), nil
 	}
 	m := &Materialized{}
-	if err := sealed.Decode(data, m); err != nil {
+	if err := DecodeSealed(data, m); err != nil {
 		return nil, err
 	}
 	switch {
@@ -180,7 +181,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	case m.Project != project:
 		return nil, ErrOtherProject
 	}
-	if err := sealed.Check(data, m.Self); err != nil {
+	if err := CheckSeal(data, m.Self); err != nil {
 		return nil, err
 	}
 	if m.Files == nil {
@@ -209,10 +210,10 @@ func checkInstalled(file string) error {
 }
 
 // Encode returns the file's JSON.
-func (r *Receipt) Encode() ([]byte, error) { return sealed.Encode(r, &r.Self) }
+func (r *Receipt) Encode() ([]byte, error) { return EncodeSealed(r, &r.Self) }
 
 // Encode returns the file's JSON.
-func (m *Materialized) Encode() ([]byte, error) { return sealed.Encode(m, &m.Self) }
+func (m *Materialized) Encode() ([]byte, error) { return EncodeSealed(m, &m.Self) }
 
 // Same reports whether r and o have the same content.
 func (r *Receipt) Same(o *Receipt) bool {

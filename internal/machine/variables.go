@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -183,4 +182,4 @@ func (v *Variables) RemoveHost(host string) bool {
 }
 
 // Encode returns the file's JSON.
-func (v *Variables) Encode() ([]byte, error) { return sealed.MarshalIndented(v) }
+func (v *Variables) Encode() ([]byte, error) { return MarshalIndented(v) }

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -82,7 +81,7 @@ func openWitnessKey(ctx context.Context, o WitnessOptions) (key ledger.Key, crea
 		rand.Read(id) // never fails
 		name = "hallmark-witness-" + hex.EncodeToString(id)
 	}
-	_, created, err = logkey.Open(ctx, o.KeyFile, name)
+	_, created, err = registry.OpenLogKey(ctx, o.KeyFile, name)
 	if err != nil {
 		return ledger.Key{}, false, evidence.Errorf(evidence.ClassOf(err), "witness", "", err)
 	}

@@ -1,23 +1,3 @@
-// Package witness is a witness of logs, in the protocol of C2SP tlog-witness: it keeps the
-// newest checkpoint of each log that it knows, and cosigns one that continues it. A log
-// that shows two histories finds no honest witness for both.
-//
-//	POST /add-checkpoint    old size, consistency proof and checkpoint; see [ledger.AddCheckpoint]
-//
-// The answers, as the protocol has them:
-//
-//	200  the cosignature, with the time
-//	400  the request is malformed, or its old size is larger than its checkpoint's
-//	403  no key that is known for the log signed the checkpoint
-//	404  the log is not known
-//	409  another size was cosigned last, which is the body; or another tree of this size,
-//	     which no honest log has
-//	422  the proof does not show that the checkpoint continues what was cosigned last
-//
-// What is cosigned is on disk before it is answered, so that a crash never lets a witness
-// cosign two histories. For the same reason a witness does not start with a log of which it
-// has no state, unless its operator says that it never cosigned that log: after the loss of
-// a disk the witness would cosign whatever history it is shown first.
 package monitor
 
 import (
@@ -42,7 +22,26 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Witness is an [http.Handler]. It is safe for concurrent use.
+// Cosigner is a witness of logs, in the protocol of C2SP tlog-witness: an [http.Handler] that keeps the newest
+// checkpoint of each log that it knows, and cosigns one that continues it. A log that shows two histories finds no
+// honest witness for both. It is safe for concurrent use.
+//
+//	POST /add-checkpoint    old size, consistency proof and checkpoint; see [ledger.AddCheckpoint]
+//
+// The answers, as the protocol has them:
+//
+//	200  the cosignature, with the time
+//	400  the request is malformed, or its old size is larger than its checkpoint's
+//	403  no key that is known for the log signed the checkpoint
+//	404  the log is not known
+//	409  another size was cosigned last, which is the body; or another tree of this size,
+//	     which no honest log has
+//	422  the proof does not show that the checkpoint continues what was cosigned last
+//
+// What is cosigned is on disk before it is answered, so that a crash never lets a witness
+// cosign two histories. For the same reason a witness does not start with a log of which it
+// has no state, unless its operator says that it never cosigned that log: after the loss of
+// a disk the witness would cosign whatever history it is shown first.
 type Cosigner struct {
 	Begun []string // the origins of the logs that had no state when Open began to cosign them
 
@@ -55,7 +54,7 @@ type Cosigner struct {
 	mu sync.Mutex // held while one checkpoint is compared, kept and cosigned
 }
 
-// Config describes a witness.
+// WitnessConfig describes a witness.
 type WitnessConfig struct {
 	Dir    string     // where it keeps its checkpoints; no other process may use it at the same time
 	Key    ledger.Key // that cosigns
@@ -64,7 +63,7 @@ type WitnessConfig struct {
 	Logger *slog.Logger
 }
 
-// Open opens a witness, whose directory it makes if need be. Its error is of class Refused if Dir has
+// OpenWitness opens a witness, whose directory it makes if need be. Its error is of class Refused if Dir has
 // no state of a log and Config.Begin is not set, wraps [durable.ErrLocked] if another process has
 // the directory, and else says which log or file is at fault.
 func OpenWitness(c WitnessConfig) (*Cosigner, error) {

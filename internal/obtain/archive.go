@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -26,7 +25,7 @@ type Archive struct {
 	Source   *facet.Source           // nil for a facet
 	Record   *registry.ArchiveRecord // what its registry says of it; nil if no registry was asked
 	Repaired bool                    // the store's copy was damaged, and was replaced
-	Notes    []wrap.Note             // what of a directory that was wrapped now is not installed
+	Notes    []facet.Note            // what of a directory that was wrapped now is not installed
 	// Modes are those of members that not everybody may read where they come from, a directory of this machine. What is
 	// written of them is not open to more.
 	Modes map[string]fs.FileMode

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -69,7 +68,7 @@ type stored struct {
 	slot     *store.Slot             //
 	record   *registry.ArchiveRecord // nil if no registry was asked
 	repaired bool                    // the store's copy was damaged
-	notes    []wrap.Note             // what of a directory that was wrapped now is not installed
+	notes    []facet.Note            // what of a directory that was wrapped now is not installed
 	modes    map[string]fs.FileMode  // as in [Archive]
 }
 

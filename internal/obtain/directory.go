@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -92,7 +91,7 @@ func packDirectory(ctx context.Context, root *os.Root, in string, f project.Face
 
 // listPublic lists a directory of this machine that is to be wrapped, with the modes of files that not everybody may
 // read. What only its owner may is left out, unless it was asked for.
-func listPublic(root *os.Root, in string, private bool) (wrap.Dir, map[string]fs.FileMode, error) {
+func listPublic(root *os.Root, in string, private bool) (facet.Dir, map[string]fs.FileMode, error) {
 	d, err := listDirectory(root)
 	if err != nil {
 		return d, nil, err
@@ -162,7 +161,7 @@ func (s directorySource) findName(ctx context.Context, w *workspace.Workspace, f
 
 // openDir lists the directory.
 func (directorySource) openDir(_ context.Context, w *workspace.Workspace, f project.Facet,
-	_ bool) (d wrap.Dir, done func() error, err error) {
+	_ bool) (d facet.Dir, done func() error, err error) {
 	root, err := os.OpenRoot(LocalPath(w, f.Path))
 	if err != nil {
 		return d, nil, evidence.Errorf(evidence.Validation, f.Path, "", errors.Unwrap(err))

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 )
 
 // TakeFrom lets facets of this machine be packed from other directories than those of their declarations, by their
@@ -22,7 +21,7 @@ func (s *Sources) TakeFrom(folders map[string]string) { s.folders = folders }
 
 // Folder is a folder with a skill that is no facet yet.
 type Folder struct {
-	wrap.Item
+	facet.Item
 	Members map[string]digest.Digest // files that belong to the skill, by path in the folder
 	Links   []string                 // those of them that are symbolic links
 	Private []string                 // files that are left out of it, as only their owner is to read them
@@ -40,20 +39,20 @@ func ReadFolder(in, dir, name string, private bool) (*Folder, error) {
 	if err != nil {
 		return nil, publish.DirError(name, err)
 	}
-	if form, _ := d.Form(); form != wrap.FormSkill {
+	if form, _ := d.Form(); form != facet.FormSkill {
 		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark add NAME --path DIR' adds it from elsewhere",
-			fmt.Errorf("is no skill alone, but %s", cmp.Or(string(form), "has no "+wrap.SkillFile+" of its own")))
+			fmt.Errorf("is no skill alone, but %s", cmp.Or(string(form), "has no "+facet.SkillFile+" of its own")))
 	}
-	wrapped, err := wrap.Wrap(d, name)
+	wrapped, err := facet.Wrap(d, name)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	items, err := wrap.List(d)
+	items, err := facet.List(d)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
 	f := &Folder{Members: map[string]digest.Digest{}, Private: slices.Sorted(maps.Keys(d.Private))}
-	if i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == "." }); i >= 0 {
+	if i := slices.IndexFunc(items, func(x facet.Item) bool { return x.Path == "." }); i >= 0 {
 		f.Item = items[i]
 	}
 	for _, file := range wrapped.Files {

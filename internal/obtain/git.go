@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -90,8 +89,8 @@ func sameCommit(source project.SourceLock, r Request) (*project.FacetLock, bool)
 	if r.Locked == nil {
 		return nil, false
 	}
-	if source.Wrapped = r.Locked.Source.Wrapped; source.Wrapped != 0 && wrap.IsPlugin(slices.Collect(maps.Keys(r.Locked.Assets))) {
-		source.Wrapped = wrap.Newest
+	if source.Wrapped = r.Locked.Source.Wrapped; source.Wrapped != 0 && facet.IsPlugin(slices.Collect(maps.Keys(r.Locked.Assets))) {
+		source.Wrapped = facet.NewestWrapRule
 	}
 	return r.Locked, r.Locked.Source == source
 }
@@ -188,7 +187,7 @@ func (s gitSource) findName(ctx context.Context, w *workspace.Workspace, f proje
 
 // openDir fetches the commit that is meant now.
 func (gitSource) openDir(ctx context.Context, w *workspace.Workspace, f project.Facet,
-	offline bool) (d wrap.Dir, done func() error, err error) {
+	offline bool) (d facet.Dir, done func() error, err error) {
 	if offline {
 		return d, nil, OfflineError(f.Git)
 	}

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -97,7 +97,7 @@ func reachBelow(project, dir string) (fs.FileMode, error) {
 // privateFiles are the files of a directory of this machine that are left out of what is made of it, with why: those
 // that are called as secrets are, and those that nobody but their owner can read, where others can read the directory's
 // own text.
-func privateFiles(d wrap.Dir, modes map[string]fs.FileMode) map[string]string {
+func privateFiles(d facet.Dir, modes map[string]fs.FileMode) map[string]string {
 	const (
 		along = "; --private, or 'private = true' in hallmark.toml, takes it along"
 		own   = "is left out: nobody else can read it" + along

@@ -17,7 +17,6 @@ import (
 	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -29,12 +28,12 @@ const maxLinks = 1000
 type dirSource interface {
 	// openDir is the directory that a declaration names, until done is called. It makes no request if offline is set.
 	openDir(ctx context.Context, w *workspace.Workspace, f project.Facet,
-		offline bool) (d wrap.Dir, done func() error, err error)
+		offline bool) (d facet.Dir, done func() error, err error)
 }
 
 // List is what is in the directory that a declaration names: facets, skills and plugins. Of a source without
 // directories, such as a registry, it is an error.
-func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (items []wrap.Item, err error) {
+func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (items []facet.Item, err error) {
 	source, ok := sourceOf(f).(dirSource)
 	if !ok {
 		return nil, evidence.Errorf(evidence.Validation, f.Name, "", errors.New("its source has no directory to list"))
@@ -44,7 +43,7 @@ func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if items, err = wrap.List(interruptible(ctx, d)); err != nil {
+	if items, err = facet.List(interruptible(ctx, d)); err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), f.Git+f.Path, "", err)
 	}
 	return items, nil
@@ -59,12 +58,12 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	where := f.Git + f.Path
-	if form, _ := d.Form(); form != wrap.FormFacet {
-		if err := wrap.CheckMarket(d); err != nil {
+	if form, _ := d.Form(); form != facet.FormFacet {
+		if err := facet.CheckMarket(d); err != nil {
 			return "", evidence.Errorf(evidence.ClassOf(err), where, "", err)
 		}
-		wrapped, err := wrap.Wrap(interruptible(ctx, d), "")
-		if name := nameOfPlace(w, f); errors.Is(err, wrap.ErrUnnamed) && name != "" {
+		wrapped, err := facet.Wrap(interruptible(ctx, d), "")
+		if name := nameOfPlace(w, f); errors.Is(err, facet.ErrUnnamed) && name != "" {
 			return name, nil // as clients call it, and what is wrong besides is found when it is installed
 		}
 		if err != nil {
@@ -92,11 +91,11 @@ func findNameIn(ctx context.Context, s dirSource, w *workspace.Workspace, f proj
 func nameOfPlace(w *workspace.Workspace, f project.Facet) string {
 	switch {
 	case f.Path != "":
-		return wrap.NameOf(filepath.ToSlash(LocalPath(w, f.Path)))
+		return facet.NameOf(filepath.ToSlash(LocalPath(w, f.Path)))
 	case f.Sub != "":
-		return wrap.NameOf(f.Sub)
+		return facet.NameOf(f.Sub)
 	}
-	return wrap.NameOf(f.Git)
+	return facet.NameOf(f.Git)
 }
 
 // packedDir is the archive of a directory.
@@ -104,20 +103,20 @@ type packedDir struct {
 	body  bytes.Buffer
 	made  *facet.Packed // of body
 	rule  int           // of package wrap; 0 for a directory that is a facet
-	notes []wrap.Note
+	notes []facet.Note
 	modes map[string]fs.FileMode // as in [Archive]
 }
 
 // ruleOf is the rule by which what an entry locks is wrapped: its own, or the newest for what is not locked yet.
 func ruleOf(locked *project.FacetLock) int {
 	if locked == nil || locked.Source.Wrapped == 0 {
-		return wrap.Newest
+		return facet.NewestWrapRule
 	}
 	return locked.Source.Wrapped
 }
 
 // interruptible is a directory of which nothing more is opened once ctx is done.
-func interruptible(ctx context.Context, d wrap.Dir) wrap.Dir {
+func interruptible(ctx context.Context, d facet.Dir) facet.Dir {
 	open := d.Open
 	d.Open = func(path string) (io.ReadCloser, error) {
 		if ctx.Err() != nil {
@@ -130,9 +129,9 @@ func interruptible(ctx context.Context, d wrap.Dir) wrap.Dir {
 
 // packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not
 // everybody may read.
-func packWrapped(ctx context.Context, d wrap.Dir, modes map[string]fs.FileMode, name string, rule int,
+func packWrapped(ctx context.Context, d facet.Dir, modes map[string]fs.FileMode, name string, rule int,
 	limits archive.Limits) (*packedDir, error) {
-	wrapped, err := wrap.By(rule, interruptible(ctx, d), name)
+	wrapped, err := facet.WrapBy(rule, interruptible(ctx, d), name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,12 +161,12 @@ func (p *packedDir) checkRule(subject string, locked *project.FacetLock) error {
 }
 
 // commitDir lists a directory of a commit.
-func commitDir(ctx context.Context, commit *gitrepo.Commit, sub string) (wrap.Dir, error) {
+func commitDir(ctx context.Context, commit *gitrepo.Commit, sub string) (facet.Dir, error) {
 	all, err := commit.Files(sub)
 	if err != nil {
-		return wrap.Dir{}, err
+		return facet.Dir{}, err
 	}
-	d := wrap.Dir{Links: map[string]string{}, Others: map[string]string{},
+	d := facet.Dir{Links: map[string]string{}, Others: map[string]string{},
 		Open: func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }}
 	for path, f := range all {
 		switch f.Kind {
@@ -185,7 +184,7 @@ func commitDir(ctx context.Context, commit *gitrepo.Commit, sub string) (wrap.Di
 }
 
 // addLink adds a link with its text. Those beyond maxLinks are not read, and no directory with them can be wrapped.
-func addLink(d wrap.Dir, path string, open func() (io.ReadCloser, error)) error {
+func addLink(d facet.Dir, path string, open func() (io.ReadCloser, error)) error {
 	if len(d.Links) == maxLinks {
 		d.Others[path] = fmt.Sprintf("one of more than %d symbolic links", maxLinks)
 		return nil
@@ -200,12 +199,12 @@ func addLink(d wrap.Dir, path string, open func() (io.ReadCloser, error)) error 
 }
 
 // listDirectory lists a directory of this machine.
-func listDirectory(root *os.Root) (wrap.Dir, error) {
+func listDirectory(root *os.Root) (facet.Dir, error) {
 	files, others, err := tree.Scan(root.FS(), tree.Limits{})
 	if err != nil {
-		return wrap.Dir{}, err
+		return facet.Dir{}, err
 	}
-	d := wrap.Dir{Files: files, Links: map[string]string{}, Others: map[string]string{},
+	d := facet.Dir{Files: files, Links: map[string]string{}, Others: map[string]string{},
 		Open: func(path string) (io.ReadCloser, error) { return root.Open(filepath.FromSlash(path)) }}
 	for _, e := range others {
 		if e.Kind != tree.Kind(os.ModeSymlink) {

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	registryblobs "github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -55,9 +54,9 @@ func openLogKey(ctx context.Context, o ServeOptions, path string, entries regist
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
-		return logkey.Read(path, o.LogOrigin)
+		return registry.ReadLogKey(path, o.LogOrigin)
 	case o.ReplaceLog != "": // heads hold the last checkpoint of the log that is replaced
-		key, created, err = logkey.Open(ctx, path, o.LogOrigin)
+		key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin)
 	default:
 		key, created, err = log.OpenNew(ctx, path, o.LogOrigin, func() error {
 			if err := log.HeldByAnother(ctx, heads); err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -76,10 +75,10 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 	for _, f := range files {
 		servers, _ := clients.Load(f) // of a file that cannot be read nothing is known
 		for _, e := range servers {
-			if !runline.IsRunEntry(e) {
+			if !clients.IsRunEntry(e) {
 				continue
 			}
-			if line, _ := runline.Read(e.Args[1:], false); line.Name == s.Name && line.Project == w.Dir {
+			if line, _ := clients.ReadRunLine(e.Args[1:], false); line.Name == s.Name && line.Project == w.Dir {
 				addGiven(out, s, e)
 			}
 		}
@@ -92,7 +91,7 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 func addGiven(out map[string]string, s project.Server, e clients.Server) {
 	may := slices.Concat(s.Variables, s.HeaderVariables())
 	for name, value := range e.Values() {
-		if slices.Contains(may, name) && !runline.ChangesHallmark(name) {
+		if slices.Contains(may, name) && !clients.ChangesHallmark(name) {
 			out[name] = value
 		}
 	}
@@ -141,13 +140,13 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 			}
 			seen = append(seen, s.Name)
 			as, err := a.take(w, s, len(names) > 0, o.WriteConfig)
-			if err == nil && o.WriteConfig && as != "" && !runline.IsRunEntry(s) {
+			if err == nil && o.WriteConfig && as != "" && !clients.IsRunEntry(s) {
 				if err = a.tryRewrite(data, s, as); err != nil {
 					as = ""
 				}
 			}
 			if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
-				if err := runline.CheckProgram(o.Program, w.Host.Getenv); err != nil {
+				if err := clients.CheckProgram(o.Program, w.Host.Getenv); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -222,11 +221,11 @@ func parseText(text []byte) (*project.Config, error) {
 func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite bool) (as string, err error) {
 	_, declared := w.Config.Servers[s.Name]
 	switch {
-	case runline.ProgramName(s.Command) == "hallmark" && !runline.IsRunEntry(s):
+	case clients.ProgramName(s.Command) == "hallmark" && !clients.IsRunEntry(s):
 		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+
 			" names hallmark, and is not guarded; see 'hallmark scan'", "file", s.File)
 		return "", nil
-	case runline.IsRunEntry(s):
+	case clients.IsRunEntry(s):
 		if declared {
 			return s.Name, nil
 		}
@@ -306,7 +305,7 @@ func refuseUnguardable(s clients.Server) error {
 		return refuse("take it out if the server does without it, or name the directory in its arguments",
 			errors.New("has a working directory, in which hallmark run would not start it"))
 	}
-	if i := slices.IndexFunc(s.Variables, runline.ChangesHallmark); i >= 0 {
+	if i := slices.IndexFunc(s.Variables, clients.ChangesHallmark); i >= 0 {
 		return refuse("take it out of the entry: what the server runs is found when it is locked",
 			fmt.Errorf("sets %+q, which may change what is started", s.Variables[i]))
 	}
@@ -435,7 +434,7 @@ func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error
 				project.ConfigFile))
 	}
 	for _, word := range words {
-		if runline.Placeholder.MatchString(word) || isUsers && clients.FillsIn(s.Client, word) {
+		if clients.Placeholder.MatchString(word) || isUsers && clients.FillsIn(s.Client, word) {
 			return refuse("declare the server in "+project.ConfigFile+" with the value",
 				fmt.Errorf("its argument %+q is filled in by the client", word))
 		}

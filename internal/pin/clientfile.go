@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -122,7 +121,7 @@ func startsAll(f clients.File, names []string) bool {
 	}
 	starts := func(name string) bool {
 		return slices.ContainsFunc(servers, func(s clients.Server) bool {
-			return s.Command != "" && !s.Disabled && !runline.IsRunEntry(s) && (name == "" || s.Name == name)
+			return s.Command != "" && !s.Disabled && !clients.IsRunEntry(s) && (name == "" || s.Name == name)
 		})
 	}
 	if len(names) == 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -365,7 +364,7 @@ func startsServer(w *workspace.Workspace, f clients.File, data []byte, o clients
 		return true
 	}
 	return slices.ContainsFunc(servers, func(s clients.Server) bool {
-		return s.Name == o.Name && s.Scope == o.Scope && runline.ProgramName(s.Command) == "hallmark"
+		return s.Name == o.Name && s.Scope == o.Scope && clients.ProgramName(s.Command) == "hallmark"
 	})
 }
 
@@ -378,10 +377,10 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		return nil // a file that cannot be read starts nothing
 	}
 	for _, e := range entries {
-		if runline.ProgramName(e.Command) != "hallmark" || len(e.Args) == 0 || e.Args[0] != "run" {
+		if clients.ProgramName(e.Command) != "hallmark" || len(e.Args) == 0 || e.Args[0] != "run" {
 			continue
 		}
-		line, _ := runline.Read(e.Args[1:], false)
+		line, _ := clients.ReadRunLine(e.Args[1:], false)
 		entry, _ := w.Lock.Server(line.Name)
 		ours := line.Project == w.Dir || line.Project == "" && isInside(w, f.Path)
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away

@@ -1,12 +1,3 @@
-// Package internal/plugins holds the formats of two records of installed plugins. A plugin's
-// install.lock.json ([Lock]) lies beside its files, and whoever can change these can change it
-// too. The list of the plugins that this machine installed in a directory ([Installs]) lies in
-// the user's state directory, out of reach of a checkout.
-//
-// A lock is compared with the plugin that was found ([Lock.Claims], [Lock.Evidence]). A member
-// that its version requires and that it lacks is evidence too. Package policy judges it. The
-// package does no I/O.
-
 package plugins
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // Installs is what this machine installed, or accepted, in one directory of plugins. It lies
@@ -53,7 +53,7 @@ func ParseInstalls(data []byte, dir string) (*Installs, error) {
 		return &Installs{Version: installsVersion, Dir: dir, Plugins: map[string]InstallRecord{}}, nil
 	}
 	in := &Installs{} // a member that is not there has no value, and not that of a new one
-	if err := sealed.Decode(data, in); err != nil {
+	if err := machine.DecodeSealed(data, in); err != nil {
 		return nil, err
 	}
 	switch {
@@ -62,7 +62,7 @@ func ParseInstalls(data []byte, dir string) (*Installs, error) {
 	case in.Dir != dir:
 		return nil, ErrOtherDirectory
 	}
-	if err := sealed.Check(data, in.Self); err != nil {
+	if err := machine.CheckSeal(data, in.Self); err != nil {
 		return nil, err
 	}
 	if in.Plugins == nil {
@@ -91,5 +91,5 @@ func (in *Installs) Encode() ([]byte, error) {
 			in.Version = 1
 		}
 	}
-	return sealed.Encode(in, &in.Self)
+	return machine.EncodeSealed(in, &in.Self)
 }

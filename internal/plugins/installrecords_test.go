@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // A record of installed plugins without one of its members is refused, even with its own digest made
@@ -42,7 +42,7 @@ func TestStateMembers(t *testing.T) {
 		if member != "self" {
 			delete(left, "self")
 			plain, _ := json.Marshal(left)
-			self, err := sealed.DigestOf(plain)
+			self, err := machine.DigestOf(plain)
 			if err != nil {
 				t.Fatal(err)
 			}

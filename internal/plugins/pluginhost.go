@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -68,8 +67,8 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 
 // newScans returns the scanner of one run, which remembers what this machine has scanned before.
 func newScans(h *host.Host) func(name string, sums map[string]digest.Digest) (plugin.Scan, func()) {
-	return jscache.Open(h.Places.Cache, h.Places.State, jscache.Scanner{Scan: jsscan.File,
-		Key: func(path string, sum digest.Digest) jscache.Key { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
+	return OpenImportCache(h.Places.Cache, h.Places.State, ImportScanner{Scan: jsscan.File,
+		Key: func(path string, sum digest.Digest) ScriptKey { return jsscan.Key(path, sum) }, Version: jsscan.Version(),
 	}).For
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/jscache"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
@@ -78,8 +77,8 @@ func TestRememberedIsNotBelieved(t *testing.T) {
 	for path, content := range source.Bundle.Contents {
 		sums[path] = digest.FromBytes(content)
 	}
-	blind := jscache.Open(other.Places.Cache, other.Places.State, jscache.Scanner{Version: jsscan.Version(),
-		Key:  func(path string, sum digest.Digest) jscache.Key { return jsscan.Key(path, sum) },
+	blind := OpenImportCache(other.Places.Cache, other.Places.State, ImportScanner{Version: jsscan.Version(),
+		Key:  func(path string, sum digest.Digest) ScriptKey { return jsscan.Key(path, sum) },
 		Scan: func(string, []byte) ([]plugin.Import, error) { return nil, nil }})
 	scan, done := blind.For("p", sums)
 	for path, content := range source.Bundle.Contents {

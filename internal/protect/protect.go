@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -130,7 +129,7 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 				"in the place of both", errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
 				"these variables would be refused"))
 		}
-		if err := runline.CheckProgram(o.Program, h.Getenv); err != nil {
+		if err := clients.CheckProgram(o.Program, h.Getenv); err != nil {
 			return r, err
 		}
 	}
@@ -233,7 +232,7 @@ func (r *Result) add(h *host.Host, s scan.Server, place string) error {
 			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and 'hallmark protect' "+
 				"locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
-	case s.Runs != nil || runline.ProgramName(s.Command) == "hallmark":
+	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = Left, "starts Hallmark, but is not protected: "+reasonOf(s)
 	default:
 		out.Outcome = Open

@@ -5,7 +5,7 @@
 //
 // The packages in its directory are layered, and each imports only packages of the lines above its own:
 //
-//	sqldb, logkey             what databases share, keys of the log
+//	sqldb                     what databases share
 //	blobs, client             archives, calls to a registry
 //	sqlite, postgres, log     databases, the signed log
 //	api                       a registry for programs

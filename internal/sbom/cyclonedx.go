@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // cdxDocument is a document of CycloneDX 1.6, with the members that are written here.
@@ -98,12 +98,12 @@ func cycloneDX(in Input, all []*component) ([]byte, error) {
 			doc.Dependencies = append(doc.Dependencies, cdxDependency{c.id, slices.Sorted(maps.Keys(c.needs))})
 		}
 	}
-	content, err := sealed.MarshalIndented(doc)
+	content, err := machine.MarshalIndented(doc)
 	if err != nil {
 		return nil, err
 	}
 	doc.Serial = "urn:uuid:" + uuid(content)
-	return sealed.MarshalIndented(doc)
+	return machine.MarshalIndented(doc)
 }
 
 func toCDX(c *component, parts []cdxComponent) cdxComponent {

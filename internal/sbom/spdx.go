@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/sealed"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // spdxDocument is a document of SPDX 2.3, with the members that are written here. Files are packages in it: SPDX wants
@@ -96,12 +96,12 @@ func spdx(in Input, all []*component) ([]byte, error) {
 			doc.Relationships = append(doc.Relationships, spdxRelationship{id, dependsOn, spdxID(other)})
 		}
 	}
-	content, err := sealed.MarshalIndented(doc)
+	content, err := machine.MarshalIndented(doc)
 	if err != nil {
 		return nil, err
 	}
 	doc.Namespace = "urn:uuid:" + uuid(content)
-	return sealed.MarshalIndented(doc)
+	return machine.MarshalIndented(doc)
 }
 
 var (

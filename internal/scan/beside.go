@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -32,11 +31,11 @@ func (e *scannedEntry) warnBypass() {
 		}
 		c := e.claim
 		c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
-		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+
-			" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
+		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+clients.QuoteText(name)+
+			" of "+project.ConfigFile+" in "+clients.QuoteText(dir)+" locks")
 		found.Rule = launcher.RuleAround
-		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` +
-			runline.QuoteJSON(dir) + `]`
+		found.Fix = `"command": "hallmark", "args": ["run", ` + clients.QuoteJSON(name) + `, "--project", ` +
+			clients.QuoteJSON(dir) + `]`
 		e.report = append(e.report, found)
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -20,14 +20,14 @@ var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false
 func (e *scannedEntry) judgeEditor(args []string) {
 	e.cover = Editor
 	for _, key := range e.server.Unknown() {
-		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
+		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", clients.QuoteText(key)))
 	}
 	e.judgeVariables(project.Server{})
 	base := e.startDir()
 	if cwd := e.server.WorkingDir(); cwd != "" {
 		dir, err := resolveDir(base, cwd)
 		if err != nil {
-			e.refuse(fmt.Sprintf("its working directory %s %v", runline.Quote(cwd), err))
+			e.refuse(fmt.Sprintf("its working directory %s %v", clients.QuoteText(cwd), err))
 		}
 		base = dir
 	}
@@ -37,7 +37,7 @@ func (e *scannedEntry) judgeEditor(args []string) {
 		valued, known := editorFlags[flag]
 		if (valued || flag == "--root") && !joined {
 			if len(args) == 0 {
-				e.refuse("says " + runline.Quote(flag) + " without a value")
+				e.refuse("says " + clients.QuoteText(flag) + " without a value")
 				return
 			}
 			value, args = args[0], args[1:]
@@ -46,7 +46,7 @@ func (e *scannedEntry) judgeEditor(args []string) {
 		case flag == "--root":
 			e.judgeRoot(base, value)
 		case !known:
-			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) +
+			e.refuse("has the option " + clients.QuoteText(launcher.Redact([]string{flag})[0]) +
 				", which may let it do more")
 		}
 	}
@@ -59,7 +59,7 @@ func (e *scannedEntry) judgeRoot(base, name string) {
 	c.Scheme, c.Authority, c.Text = evidence.Access, evidence.Caller, "a directory of the project"
 	wide := func(why string) {
 		f := evidence.Fact(c, name)
-		f.Rule, f.Reason = launcher.RuleRoot, "the root "+runline.Quote(name)+" "+why
+		f.Rule, f.Reason = launcher.RuleRoot, "the root "+clients.QuoteText(name)+" "+why
 		e.report = append(e.report, f)
 	}
 	dir, err := resolveDir(base, name)

@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -77,12 +76,12 @@ func (e *scannedEntry) judge(ctx context.Context) evidence.Report {
 // does not mention hallmark, and else why what it starts is not this machine's program.
 func (e *scannedEntry) classifyCommand() string {
 	const own = "hallmark"
-	if name := runline.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
+	if name := clients.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
 		return name
 	}
 	t := e.target
 	for _, p := range t.Packages {
-		if runline.ProgramName(p.Name) == own || runline.ProgramName(t.Bin) == own {
+		if clients.ProgramName(p.Name) == own || clients.ProgramName(t.Bin) == own {
 			return "is a package or image that is called hallmark, not this machine's program"
 		}
 	}
@@ -93,8 +92,8 @@ func (e *scannedEntry) classifyCommand() string {
 	for _, w := range words {
 		for word := range strings.FieldsFuncSeq(w,
 			func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
-			if runline.ProgramName(word) == own {
-				return "is started through " + runline.ProgramName(e.server.Command) +
+			if clients.ProgramName(word) == own {
+				return "is started through " + clients.ProgramName(e.server.Command) +
 					", which may start something else"
 			}
 		}
@@ -116,7 +115,7 @@ func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
 	}
-	return `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
+	return `"command": "hallmark", "args": ["run", ` + clients.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
 }
 
 // suggestAdoption returns how an entry that starts a server without Hallmark should be written, and the

@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
@@ -164,12 +163,12 @@ func elsewhereEvidence(files []clients.File, data []byte, shown string) (report 
 	for _, found := range clients.FindElsewhere(files, data) {
 		why := "has servers"
 		if found.Key != "" {
-			why += " under " + runline.Quote(launcher.Redact([]string{found.Key})[0])
+			why += " under " + clients.QuoteText(launcher.Redact([]string{found.Key})[0])
 		}
 		why += ", where " + who + " is not known to look"
 		if keys := clients.Keys(files); len(keys) > 0 {
 			for i := range keys {
-				keys[i] = runline.Quote(keys[i])
+				keys[i] = clients.QuoteText(keys[i])
 			}
 			why += "; it reads " + strings.Join(keys, ", ")
 		}

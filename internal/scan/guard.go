@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -41,23 +41,23 @@ func (e *scannedEntry) judgeHallmark(ctx context.Context) {
 	case "hashfile":
 		e.judgeEditor(e.server.Args[1:])
 	default:
-		e.refuse(fmt.Sprintf("hallmark %s is no server", runline.Quote(sub)))
+		e.refuse(fmt.Sprintf("hallmark %s is no server", clients.QuoteText(sub)))
 	}
 }
 
 // judgeRun judges an entry that starts hallmark run with args.
 func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
-	line, problems := runline.Read(args, !e.file.User)
+	line, problems := clients.ReadRunLine(args, !e.file.User)
 	for _, p := range problems {
 		e.refuse(p)
 	}
 	e.judgePlaces(line)
 	for _, key := range e.server.Unknown() {
-		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
+		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", clients.QuoteText(key)))
 	}
 	if dir := e.startDir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
 		if _, err := durable.Inside(filepath.Join(dir, line.Log), dir); err != nil {
-			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " +
+			e.refuse("has " + clients.QuoteText(line.Log) + " written, which hallmark run refuses: " +
 				errors.Unwrap(err).Error())
 		}
 	}
@@ -75,7 +75,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 		}
 		why := "its project cannot be read: " + err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			why = "its project " + runline.Quote(dir) + " is gone"
+			why = "its project " + clients.QuoteText(dir) + " is gone"
 		}
 		e.refuse(why)
 		e.judgeVariables(project.Server{})
@@ -88,7 +88,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	e.judgeVariables(declared)
 	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
 		e.refuse("gives the server arguments that nobody approved: " +
-			runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
+			clients.QuoteText(strings.Join(launcher.Redact(line.Extra), " ")))
 	}
 	owed := e.claim
 	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
@@ -96,11 +96,11 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	case line.Name == "":
 		return // refused above
 	case err != nil:
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, clients.QuoteText(line.Name)+" is no server of "+
 			project.ConfigFile+" in "+w.Dir, ""))
 		return
 	case !locked && wasApproved(w, line.Name):
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, clients.QuoteText(line.Name)+
 			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
 		return
 	case !locked && declared.WhyUnlocked() != "":
@@ -108,7 +108,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 		return
 	case !locked:
 		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+
-			runline.Quote(line.Name), "hallmark pin "+line.Name))
+			clients.QuoteText(line.Name), "hallmark pin "+line.Name))
 		return
 	}
 	found, err := heldEvidence(ctx, v, line.Name, declared, entry)
@@ -131,13 +131,13 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 
 // judgePlaces refuses an entry that names other directories for approvals and the store than those in
 // which this command looked: what is there was not looked at.
-func (e *scannedEntry) judgePlaces(line runline.Line) {
+func (e *scannedEntry) judgePlaces(line clients.RunLine) {
 	state, cache := e.h.Places.State, e.h.Places.Cache
 	switch {
 	case cmp.Or(line.State, state) != state:
-		e.refuse("keeps its approvals in " + runline.Quote(line.State) + ", and this command looked in " + state + placesHint)
+		e.refuse("keeps its approvals in " + clients.QuoteText(line.State) + ", and this command looked in " + state + placesHint)
 	case cmp.Or(line.Cache, cache) != cache:
-		e.refuse("keeps its packages in " + runline.Quote(line.Cache) + ", and this command looked in " + cache + placesHint)
+		e.refuse("keeps its packages in " + clients.QuoteText(line.Cache) + ", and this command looked in " + cache + placesHint)
 	}
 }
 
@@ -151,7 +151,7 @@ func heldEvidence(ctx context.Context, v openedProject, name string, declared pr
 	w := v.w
 	launch := workspace.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
-		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"
+		launch.Reason = clients.QuoteText(name) + " is declared otherwise than it was locked"
 	}
 	files, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
@@ -190,13 +190,13 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	if cwd := e.server.WorkingDir(); cwd != "" {
 		dir, err := resolveDir(base, cwd)
 		if err != nil {
-			return "", fmt.Errorf("its working directory %s %w", runline.Quote(cwd), err)
+			return "", fmt.Errorf("its working directory %s %w", clients.QuoteText(cwd), err)
 		}
 		if base != "" && !host.SameFile(dir, base) {
-			return "", fmt.Errorf("its working directory is %s, and not that of the project", runline.Quote(cwd))
+			return "", fmt.Errorf("its working directory is %s, and not that of the project", clients.QuoteText(cwd))
 		}
 		if base == "" && !host.SameFile(dir, named) {
-			return "", fmt.Errorf("its working directory is %s, and not the project", runline.Quote(cwd))
+			return "", fmt.Errorf("its working directory is %s, and not the project", clients.QuoteText(cwd))
 		}
 		base = dir
 	}
@@ -204,7 +204,7 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	if named != "" {
 		var err error
 		if dir, err = resolveDir(base, named); err != nil {
-			return "", fmt.Errorf("--project %s %w", runline.Quote(named), err)
+			return "", fmt.Errorf("--project %s %w", clients.QuoteText(named), err)
 		}
 	}
 	switch {
@@ -213,7 +213,7 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	case !e.file.User && e.project == "" && !filepath.IsAbs(named): // as 'pin --config' writes into a file elsewhere
 		return "", errors.New("stands in no project of Hallmark's")
 	case !e.file.User && e.project != "" && !host.SameFile(dir, e.project):
-		return "", fmt.Errorf("runs in %s, and not in the project of this file", runline.Quote(dir))
+		return "", fmt.Errorf("runs in %s, and not in the project of this file", clients.QuoteText(dir))
 	}
 	return dir, nil
 }
@@ -225,7 +225,7 @@ func resolveDir(base, name string) (string, error) {
 		return base, nil
 	}
 	switch {
-	case runline.Placeholder.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
+	case clients.Placeholder.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
 		return "", errors.New("is filled in by the client")
 	case filepath.IsAbs(name):
 		return filepath.Clean(name), nil
@@ -240,7 +240,7 @@ func (e *scannedEntry) namedProject() string {
 	if len(e.server.Args) == 0 || e.server.Args[0] != "run" {
 		return ""
 	}
-	line, _ := runline.Read(e.server.Args[1:], false)
+	line, _ := clients.ReadRunLine(e.server.Args[1:], false)
 	dir, err := e.projectOfRun(line.Project)
 	if err != nil {
 		return ""
@@ -253,7 +253,7 @@ func (e *scannedEntry) namedProject() string {
 func (e *scannedEntry) judgeVariables(declared project.Server) {
 	for _, name := range e.server.Variables {
 		if !allowedVariable(declared, name) {
-			e.refuse(fmt.Sprintf("sets %s, which may change what is started", runline.Quote(name)))
+			e.refuse(fmt.Sprintf("sets %s, which may change what is started", clients.QuoteText(name)))
 		}
 	}
 }
@@ -261,5 +261,5 @@ func (e *scannedEntry) judgeVariables(declared project.Server) {
 // allowedVariable reports whether an entry may set a variable.
 func allowedVariable(declared project.Server, name string) bool {
 	return (slices.Contains(declared.Variables, name) || slices.Contains(declared.HeaderVariables(), name)) &&
-		!runline.ChangesHallmark(name)
+		!clients.ChangesHallmark(name)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -41,7 +40,7 @@ func commandEvidence(c clients.Command, shown string) evidence.Evidence {
 		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(),
 		Place: place,
 	}, evidence.Unsupported, "its client runs "+
-		runline.Quote(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+
+		clients.QuoteText(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+
 		" without Hallmark, which may start a server")
 	e.Rule = launcher.RuleProgram
 	return e

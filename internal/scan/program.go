@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
@@ -33,7 +33,7 @@ func (p ownProgram) check(name, command, dir string, projects ...string) error {
 		return err
 	}
 	if !host.SameFile(found, own) {
-		return fmt.Errorf("%s is not this machine's %s, %s", runline.Quote(found), name, runline.Quote(own))
+		return fmt.Errorf("%s is not this machine's %s, %s", clients.QuoteText(found), name, clients.QuoteText(own))
 	}
 	real, err := filepath.EvalSymlinks(found)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p ownProgram) check(name, command, dir string, projects ...string) error {
 	}
 	for _, dir := range append(projects, dir) {
 		if dir != "" && (contains(dir, found) || contains(dir, real)) {
-			return fmt.Errorf("%s is a program of the project", runline.Quote(found))
+			return fmt.Errorf("%s is a program of the project", clients.QuoteText(found))
 		}
 	}
 	return nil
@@ -53,8 +53,8 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	if filepath.IsAbs(command) {
 		return filepath.Clean(command), nil
 	}
-	if strings.ContainsAny(command, `/\`) || runline.Placeholder.MatchString(command) {
-		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", runline.Quote(command))
+	if strings.ContainsAny(command, `/\`) || clients.Placeholder.MatchString(command) {
+		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", clients.QuoteText(command))
 	}
 	places := filepath.SplitList(p.path)
 	if p.os == "windows" && dir != "" {
@@ -62,13 +62,13 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	}
 	for _, place := range places {
 		if !filepath.IsAbs(place) {
-			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used", runline.Quote(place))
+			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used", clients.QuoteText(place))
 		}
 		if found, err := workspace.FindIn(place, command); err == nil {
 			return found, nil
 		}
 	}
-	return "", fmt.Errorf("%s is not found in PATH", runline.Quote(command))
+	return "", fmt.Errorf("%s is not found in PATH", clients.QuoteText(command))
 }
 
 // contains reports whether a file lies in dir, by its name or after the links of dir.

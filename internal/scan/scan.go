@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/runline"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -397,7 +396,7 @@ func choosesPackage(name string) bool {
 // variableEvidence returns evidence of a variable of an entry with which its pinned package may be another.
 func variableEvidence(name string, claim evidence.Claim) evidence.Evidence {
 	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Caller, ""
-	e := evidence.CannotVerify(claim, evidence.Unsupported, "its entry sets "+runline.Quote(name)+
+	e := evidence.CannotVerify(claim, evidence.Unsupported, "its entry sets "+clients.QuoteText(name)+
 		", which may change what is fetched or loaded")
 	e.Rule = launcher.RuleUnknown
 	return e
@@ -406,10 +405,10 @@ func variableEvidence(name string, claim evidence.Claim) evidence.Evidence {
 // startedArguments returns the arguments of an entry that may name a program: of hallmark run those for the server, as
 // the others are its own, such as a server's name.
 func startedArguments(s clients.Server) []string {
-	if !runline.IsRunEntry(s) {
+	if !clients.IsRunEntry(s) {
 		return s.Args
 	}
-	line, _ := runline.Read(s.Args[1:], false)
+	line, _ := clients.ReadRunLine(s.Args[1:], false)
 	return line.Extra
 }
 
@@ -448,7 +447,7 @@ func secretEvidence(names []string, claim evidence.Claim) evidence.Report {
 	shown := strings.Join(launcher.Redact(names), ", ")
 	e := evidence.Fact(claim, shown)
 	e.Rule = launcher.RuleSecretText
-	e.Reason = "the value of " + runline.Quote(shown) + " is a secret, written out in the file"
+	e.Reason = "the value of " + clients.QuoteText(shown) + " is a secret, written out in the file"
 	e.Fix = "a reference to a variable or an input, in the form that the client fills in"
 	return evidence.Report{e}
 }
@@ -458,7 +457,7 @@ func autoApproveEvidence(members []string, claim evidence.Claim) evidence.Eviden
 	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Lock, "its client asks before each call"
 	shown := strings.Join(launcher.Redact(members), ", ")
 	e := evidence.Waive(claim, evidence.Fact(claim, shown).Observed,
-		"its client calls tools without asking: "+runline.Quote(shown))
+		"its client calls tools without asking: "+clients.QuoteText(shown))
 	e.Rule = launcher.RuleAutoApprove
 	return e
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -306,7 +305,7 @@ func showUnmanaged(w io.Writer, all []facets.FoundSkill) error {
 	var b bytes.Buffer
 	for i, s := range all {
 		fmt.Fprintf(&b, "%4d  %s  (%s)%s\n", i+1, surface.Escape(s.Name), surface.Escape(strings.Join(s.Dirs, ", ")),
-			describe(wrap.Item{Description: s.Description}))
+			describe(facet.Item{Description: s.Description}))
 		if s.Called != "" {
 			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called), surface.Escape(s.Name))
 		}
@@ -335,7 +334,7 @@ func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Foun
 		return nil, err
 	}
 	for _, s := range chosen {
-		named := slices.DeleteFunc(slices.Clone(items), func(x wrap.Item) bool { return x.Form != wrap.FormSkill || x.Listed })
+		named := slices.DeleteFunc(slices.Clone(items), func(x facet.Item) bool { return x.Form != facet.FormSkill || x.Listed })
 		for i := range named { // a directory is what a skill is called here
 			if path.Base(named[i].Path) == s.Name {
 				named[i].Name = s.Name

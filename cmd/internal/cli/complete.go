@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -28,7 +27,7 @@ func completeDeclared(c *cobra.Command, names []string, begun string) ([]cobra.C
 
 // completeProtected completes servers of the user's own clients.
 func completeProtected(_ *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	where, err := places.Find(os.Getenv)
+	where, err := durable.FindPlaces(os.Getenv)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/doctor"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func doctorCommand(a *app.App) *cobra.Command {
 	var asJSON bool
-	o := doctor.Options{Version: program.Release()}
+	o := check.MachineOptions{Version: program.Release()}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is missing or in the way on this machine",
@@ -30,12 +30,12 @@ Hallmark cannot do its work; what only some servers need is a note.`,
 			}
 			o.Program = app.OwnFile()
 			o.Home, _ = os.UserHomeDir()
-			found, err := doctor.Examine(c.Context(), h, o)
+			found, err := check.Examine(c.Context(), h, o)
 			a.Bars.Stop()
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Checks []doctor.Finding `json:"checks"`
+					Checks []check.MachineFinding `json:"checks"`
 				}{app.OutcomeOf(policy.Verdict{}, err), found}, err)
 			}
 			for _, f := range found {

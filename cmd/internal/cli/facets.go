@@ -21,7 +21,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -349,9 +348,9 @@ type (
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
 		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files in its directory that change
-		Runs    []wrap.Run         `json:"runs,omitempty"`
+		Runs    []facet.Run        `json:"runs,omitempty"`
 		Parts   []string           `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
-		Notes   []wrap.Note        `json:"notes,omitempty"`
+		Notes   []facet.Note       `json:"notes,omitempty"`
 	}
 	assetJSON struct {
 		Path   string        `json:"path"`

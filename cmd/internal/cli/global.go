@@ -13,7 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/places"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // addGlobalFlag adds --global, which makes dir that of the project of the user's own clients. With begin
@@ -32,7 +32,7 @@ func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 			return app.Usage(c, errors.New("--global and --project name two projects"))
 		}
 		nameFlag(a, c, "global", " --global")
-		where, err := places.Find(os.Getenv)
+		where, err := durable.FindPlaces(os.Getenv)
 		if err != nil {
 			return err
 		}

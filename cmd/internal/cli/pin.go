@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/packagefile"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -296,7 +295,7 @@ func showChangedFiles(w io.Writer, f *kind.ChangedFiles) {
 	}
 	fmt.Fprintf(w, "  files       %d added, %d changed, %d removed since %s\n", count["added"], count["changed"], count["removed"],
 		surface.Escape(f.Since))
-	slices.SortStableFunc(changes, func(a, b packagefile.FileChange) int { return cmp.Compare(b.Moved(), a.Moved()) })
+	slices.SortStableFunc(changes, func(a, b fetch.FileChange) int { return cmp.Compare(b.Moved(), a.Moved()) })
 	for i, c := range changes {
 		if i == mostListed {
 			fmt.Fprintf(w, "    and %d more; --json lists all of them\n", len(changes)-mostListed)

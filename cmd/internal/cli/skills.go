@@ -19,17 +19,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/wrap"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // runWords say what a kind of what runs is.
-var runWords = map[wrap.RunKind]string{
-	wrap.RunAllowed: "permits", wrap.RunCommand: "runs", wrap.RunFile: "reads",
-	wrap.RunScript: "is a program", wrap.RunUnread: "is not understood",
+var runWords = map[facet.RunKind]string{
+	facet.RunAllowed: "permits", facet.RunCommand: "runs", facet.RunFile: "reads",
+	facet.RunScript: "is a program", facet.RunUnread: "is not understood",
 }
 
 // showParts prints what a facet delivers, if that is several things: of a repository that is a plugin one may want
@@ -68,7 +68,7 @@ func showRuns(w io.Writer, c facets.Change, whole bool) {
 		surface.Escape(c.After.Source.String()))
 	var lines, programs []string
 	for _, r := range c.Runs {
-		if r.Kind == wrap.RunScript {
+		if r.Kind == facet.RunScript {
 			programs = append(programs, runLines(r)...)
 		} else {
 			lines = append(lines, runLines(r)...)
@@ -91,7 +91,7 @@ func showRuns(w io.Writer, c facets.Change, whole bool) {
 }
 
 // runLines are the lines that say what runs: of a text of several lines each below the first.
-func runLines(r wrap.Run) []string {
+func runLines(r facet.Run) []string {
 	first := surface.Escape(r.Path) + "  " + runWords[r.Kind]
 	of := ""
 	if len(r.Clients) > 0 {
@@ -135,7 +135,7 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 	var own error // why it is not what is added
 	if len(skills) == 0 {
 		out, err := facets.Add(c.Context(), h, f.dir, add, f.o)
-		if !errors.Is(err, wrap.ErrNoForm) && !errors.Is(err, wrap.ErrMarket) && !errors.Is(err, wrap.ErrNothing) ||
+		if !errors.Is(err, facet.ErrNoForm) && !errors.Is(err, facet.ErrMarket) && !errors.Is(err, facet.ErrNothing) ||
 			add.Name != "" || f.o.Offline && add.Git != "" {
 			return out, err
 		}
@@ -146,10 +146,10 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 		return nil, err
 	}
 	a.Bars.Stop()
-	var chosen []wrap.Item
+	var chosen []facet.Item
 	if len(skills) == 0 {
-		if errors.Is(own, wrap.ErrNothing) {
-			items = slices.DeleteFunc(items, func(x wrap.Item) bool { return x.Path == "." && x.Origin == nil })
+		if errors.Is(own, facet.ErrNothing) {
+			items = slices.DeleteFunc(items, func(x facet.Item) bool { return x.Path == "." && x.Origin == nil })
 		}
 		if len(items) == 0 {
 			return nil, own
@@ -179,8 +179,8 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 
 // chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is
 // part of that.
-func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
-	var found []wrap.Item
+func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
+	var found []facet.Item
 	var paths []string
 	for _, item := range items {
 		if item.Path == name && len(item.Skills) == 0 && item.Origin == nil {
@@ -193,8 +193,8 @@ func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 			found, paths = append(found, item), append(paths, item.Path)
 		}
 	}
-	outer := func(of wrap.Item) bool { // a plugin is often called as a skill of it
-		return !slices.ContainsFunc(found, func(x wrap.Item) bool {
+	outer := func(of facet.Item) bool { // a plugin is often called as a skill of it
+		return !slices.ContainsFunc(found, func(x facet.Item) bool {
 			return of.Path != "." && x.Path != of.Path && !strings.HasPrefix(x.Path, of.Path+"/")
 		})
 	}
@@ -202,15 +202,15 @@ func chooseItem(items []wrap.Item, where, name string) (wrap.Item, error) {
 		return found[i], nil
 	}
 	if len(found) == 0 {
-		return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+		return facet.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
 			"'hallmark add --git URL', or --path, lists what there is; --sub names a directory of it", fmt.Errorf("no such skill in %s", surface.Escape(where)))
 	}
-	return wrap.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
+	return facet.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
 		fmt.Errorf("there are several that are called so: %s", surface.Escape(strings.Join(paths, ", "))))
 }
 
 // itemFacet is the declaration of an item of a directory or a repository.
-func itemFacet(in project.Facet, item wrap.Item) project.Facet {
+func itemFacet(in project.Facet, item facet.Item) project.Facet {
 	f := in
 	if f.Name == "" {
 		f.Name = item.Name
@@ -225,8 +225,8 @@ func itemFacet(in project.Facet, item wrap.Item) project.Facet {
 
 // itemFacets are the declarations of an item: one, or one for each skill of a plugin that has no manifest. Which branch
 // or tag a plugin from elsewhere is at its repository says, whose host nobody has named.
-func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item wrap.Item,
-	items []wrap.Item) (found []project.Facet, err error) {
+func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item facet.Item,
+	items []facet.Item) (found []project.Facet, err error) {
 	switch {
 	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
 		of := in // as it was asked for, at the directory that the list names from the root
@@ -242,7 +242,7 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 		return []project.Facet{itemFacet(in, item)}, nil
 	}
 	for _, at := range item.Skills {
-		i := slices.IndexFunc(items, func(x wrap.Item) bool { return x.Path == at && len(x.Skills) == 0 })
+		i := slices.IndexFunc(items, func(x facet.Item) bool { return x.Path == at && len(x.Skills) == 0 })
 		if i < 0 {
 			continue // which is in another skill
 		}
@@ -253,9 +253,9 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 
 // askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace
 // lists is counted alone. Without a terminal it says which commands add them, and is refused.
-func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []wrap.Item) (chosen []wrap.Item, err error) {
+func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
 	where := surface.Escape(in.Git + in.Path)
-	var shown []wrap.Item
+	var shown []facet.Item
 	for _, item := range items {
 		if item.Within == "" {
 			shown = append(shown, item)
@@ -307,7 +307,7 @@ func sameRepository(listed, own string) bool {
 }
 
 // placeOf is where an item is, for people.
-func placeOf(item wrap.Item) string {
+func placeOf(item facet.Item) string {
 	switch {
 	case item.Origin != nil:
 		return strings.Join(slices.DeleteFunc([]string{artifact.RedactURLs(item.Origin.URL), item.Origin.Sub},
@@ -319,7 +319,7 @@ func placeOf(item wrap.Item) string {
 }
 
 // chooseError is the refusal to choose for the person, with the command that adds the first of the items.
-func chooseError(where string, in project.Facet, items []wrap.Item) error {
+func chooseError(where string, in project.Facet, items []facet.Item) error {
 	from := "--path " + in.Path
 	if in.Git != "" {
 		from = "--git " + in.Git
@@ -331,7 +331,7 @@ func chooseError(where string, in project.Facet, items []wrap.Item) error {
 			}
 		}
 	}
-	first := max(0, slices.IndexFunc(items, func(x wrap.Item) bool { return !x.Empty }))
+	first := max(0, slices.IndexFunc(items, func(x facet.Item) bool { return !x.Empty }))
 	skill := items[first].Name
 	if skill == "" { // no path is put into a command line that somebody may paste
 		from, skill = "NAME "+from, "PATH"
@@ -349,9 +349,9 @@ func nameOr(name, other string) string {
 }
 
 // describe is the beginning of what a publisher says of an item.
-func describe(item wrap.Item) string {
+func describe(item facet.Item) string {
 	if item.Empty {
-		return "  " + wrap.ErrNothing.Error()
+		return "  " + facet.ErrNothing.Error()
 	}
 	const most = 100
 	text := []rune(item.Description)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/hallmark-mcp/hallmark/internal/places"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
 // findLocks returns the directory for the locks of edits, which all servers of the user share; it need not exist. It
@@ -14,7 +14,7 @@ import (
 // directory for temporary files; it is made, and must be the user's own. If there is neither, it is "", and the server
 // reads only. The error is that of a HALLMARK_HOME that cannot be used: nothing else is taken in its place.
 func findLocks(getenv func(string) string) (string, error) {
-	where, err := places.Find(getenv)
+	where, err := durable.FindPlaces(getenv)
 	if err == nil {
 		err = where.Check()
 	}

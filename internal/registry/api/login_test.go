@@ -12,14 +12,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
 )
 
 // A proof gives a token, and the token publishes under the domain's names only.
 func TestLoginAndPublish(t *testing.T) {
-	dns := dnstest.Start(t)
+	dns := registrytest.StartDNS(t)
 	key, err := registry.ParseProofKey(registry.Ed25519, strings.Repeat("07", 32))
 	if err != nil {
 		t.Fatal(err)

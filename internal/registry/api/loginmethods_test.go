@@ -24,7 +24,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 )
 
 // toPublish are permissions to publish under names.
@@ -69,7 +69,7 @@ func wantRefused(t *testing.T, what string, err error, parts ...string) {
 }
 
 func TestLoginDNS(t *testing.T) {
-	dns := dnstest.Start(t)
+	dns := registrytest.StartDNS(t)
 	out := &Outside{LookupTXT: dns.Resolver().LookupTXT}
 	ctx := context.Background()
 	for algorithm, text := range keyPairs(t) {

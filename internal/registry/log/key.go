@@ -5,24 +5,24 @@ import (
 	"fmt"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// OpenNew is [logkey.Open] for a log that begins with its key: it also keeps, beside a new key,
+// OpenNew is [registry.OpenLogKey] for a log that begins with its key: it also keeps, beside a new key,
 // the checkpoint of the empty log. That checkpoint is on disk before the key gets its name, so
 // that a process which is killed in between leaves no key without the checkpoint that it signed
 // last. If the checkpoint of a missing key is found, it stays, and is an error. may is called
 // before a key is created, while no other process can create one; its error ends OpenNew.
 func OpenNew(ctx context.Context, path, origin string, may func() error) (key ledger.Key, created bool, err error) {
-	return logkey.OpenOrCreate(ctx, path, origin, func() (ledger.Key, error) {
+	return registry.OpenOrCreateLogKey(ctx, path, origin, func() (ledger.Key, error) {
 		heads, unnamed := HeadsOf(path), path+".new"
 		note, _, err := heads.Load(ctx)
 		if err != nil {
 			return ledger.Key{}, err
 		}
 		if note != nil { // of a key that was about to get its name, or of one that was lost
-			key, err := logkey.Read(unnamed, origin)
+			key, err := registry.ReadLogKey(unnamed, origin)
 			if err == nil {
 				err = checkSigned(note, key)
 			}
@@ -36,7 +36,7 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 		if err := may(); err != nil {
 			return ledger.Key{}, err
 		}
-		secret, key, err := logkey.New(origin)
+		secret, key, err := registry.NewLogKey(origin)
 		if err != nil {
 			return ledger.Key{}, err
 		}

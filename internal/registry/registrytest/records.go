@@ -1,5 +1,5 @@
-// Package registrytest holds what the tests of several packages share: records, evidence and
-// requests, and the conformance suites of what keeps records, tokens, logs and heads.
+// Package registrytest holds what the tests of several packages share: records, evidence,
+// requests, a DNS server, and the conformance suites of what keeps records, tokens, logs and heads.
 package registrytest
 
 import (
