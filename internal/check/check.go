@@ -88,7 +88,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
 		servers[i], err = checkServer(ctx, w, logs, names[i], o)
-		servers[i] = demands.Server(names[i]).Settle(servers[i])
+		servers[i] = about(evidence.Entry{Server: names[i]}, demands.Server(names[i]).Settle(servers[i]))
 		return err
 	}); err != nil {
 		return out, err
@@ -147,12 +147,15 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	if o.Surface {
 		for _, i := range sound {
 			more, err := recapture(ctx, w, logs, names[i], o)
-			report = append(report, placeAt(more, declaredAt(w, names[i]))...)
+			report = append(report, about(evidence.Entry{Server: names[i]}, placeAt(more, declaredAt(w, names[i])))...)
 			out.Each[i].Report, out.Each[i].failed = append(out.Each[i].Report, more...), err != nil
 			problems = append(problems, err)
 		}
 	}
 	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
+	if len(out.Each) == 1 {
+		about(evidence.Entry{}, report) // there is no other
+	}
 	out.Verdict = policy.Judge(policy.Check, settings, report)
 	out.count(settings, len(names))
 	return out, errors.Join(problems...)
@@ -250,9 +253,17 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 	return report
 }
 
+// about says of a report which entry it is about, so that hints name it.
+func about(entry evidence.Entry, report evidence.Report) evidence.Report {
+	for i := range report {
+		report[i].Of = entry
+	}
+	return report
+}
+
 // dropRepeated removes from report, whose slice it reuses, what a later row repeats: a proof is
 // verified as it lies in the lock and again as the log returns it now, and drift that was noted may
-// be seen again; and that advisories cannot be read is said once for all servers.
+// be seen again; and that advisories cannot be read is said once for all servers, and then names none.
 func dropRepeated(report evidence.Report) evidence.Report {
 	type row struct {
 		subject   string
@@ -261,7 +272,7 @@ func dropRepeated(report evidence.Report) evidence.Report {
 		outcome   evidence.Outcome
 		advisory  string
 	}
-	of := func(e *evidence.Evidence) (r row, repeats bool) {
+	rowOf := func(e *evidence.Evidence) (r row, repeats bool) {
 		r = row{subject: e.Subject, scheme: e.Scheme, authority: e.Authority, outcome: e.Outcome}
 		if e.Authority == evidence.Advisories {
 			r.advisory = e.Observed.Text + e.Reason
@@ -271,13 +282,16 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	}
 	last := map[row]int{}
 	for i := range report {
-		if r, repeats := of(&report[i]); repeats {
+		if r, repeats := rowOf(&report[i]); repeats {
+			if before, ok := last[r]; ok && report[before].Of != report[i].Of {
+				report[i].Of = evidence.Entry{}
+			}
 			last[r] = i
 		}
 	}
 	n := 0
 	for i := range report {
-		if r, repeats := of(&report[i]); !repeats || last[r] == i {
+		if r, repeats := rowOf(&report[i]); !repeats || last[r] == i {
 			report[n] = report[i]
 			n++
 		}
