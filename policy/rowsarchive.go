@@ -64,7 +64,8 @@ var (
 	slotHint     = first(
 		// A check leaves a slot, whose path Observed.From has, where it is.
 		in(Check, when(func(e evidence.Evidence) bool { return strings.ContainsAny(e.Observed.From, `/\`) },
-			on(evidence.Mismatch, "the store's copy was changed; the next run moves it to quarantine and installs it again "+
-				"from verified packages"))),
-		on(evidence.Mismatch, "the slot was moved to quarantine; the next run installs it again from verified packages"))
+			on(evidence.Mismatch, "the store's copy was changed; the next run moves it to quarantine "+
+				"and installs it again from verified packages"))),
+		on(evidence.Mismatch, "the slot was moved to quarantine; "+
+			"the next run installs it again from verified packages"))
 )

@@ -88,7 +88,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
 		servers[i], err = checkServer(ctx, w, logs, names[i], o)
-		servers[i] = about(evidence.Entry{Server: names[i]}, demands.Server(names[i]).Settle(servers[i]))
+		servers[i] = demands.Server(names[i]).Settle(servers[i]).About(w.ServerEntry(names[i]))
 		return err
 	}); err != nil {
 		return out, err
@@ -147,14 +147,14 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	if o.Surface {
 		for _, i := range sound {
 			more, err := recapture(ctx, w, logs, names[i], o)
-			report = append(report, about(evidence.Entry{Server: names[i]}, placeAt(more, declaredAt(w, names[i])))...)
+			report = append(report, placeAt(more, declaredAt(w, names[i]))...)
 			out.Each[i].Report, out.Each[i].failed = append(out.Each[i].Report, more...), err != nil
 			problems = append(problems, err)
 		}
 	}
 	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
 	if len(out.Each) == 1 {
-		about(evidence.Entry{}, report) // there is no other
+		report.About(evidence.Entry{}) // there is no other
 	}
 	out.Verdict = policy.Judge(policy.Check, settings, report)
 	out.count(settings, len(names))
@@ -249,14 +249,6 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 		if report[i].Place.File == "" {
 			report[i].Place = at
 		}
-	}
-	return report
-}
-
-// about says of a report which entry it is about, so that hints name it.
-func about(entry evidence.Entry, report evidence.Report) evidence.Report {
-	for i := range report {
-		report[i].Of = entry
 	}
 	return report
 }
@@ -412,5 +404,5 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 	if len(items) > 0 {
 		l.WriteNote(items, seen.Surface.Canonical())
 	}
-	return report, nil
+	return report.About(w.ServerEntry(name)), nil
 }

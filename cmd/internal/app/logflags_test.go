@@ -18,7 +18,8 @@ func TestAskedOnceAboutLog(t *testing.T) {
 	var said strings.Builder
 	a := &App{Stdin: none, Stderr: &said, Bars: NewBars(none)}
 	for _, key := range []string{"one", "one", "other", "one"} {
-		if answer, err := a.askAboutLog(t.Context(), "registry.example.com", key); err != nil || answer != host.NoConsent {
+		answer, err := a.askAboutLog(t.Context(), "registry.example.com", key)
+		if err != nil || answer != host.NoConsent {
 			t.Errorf("%s: %v, %v", key, answer, err)
 		}
 	}
