@@ -160,6 +160,9 @@ func (o Observed) digestUnder(alg digest.Algorithm) digest.Digest {
 	return digest.Digest{}
 }
 
+// Entry names the entry of a lock that evidence is about. It has one name at most.
+type Entry struct{ Server, Facet string }
+
 // Evidence is a claim beside what was observed.
 type Evidence struct {
 	Claim
@@ -172,6 +175,7 @@ type Evidence struct {
 	// Fix is what to write instead, where that is known; for a missing claim, how to restore it
 	// or how to end the expectation.
 	Fix  string
+	Of   Entry       // what hints name, in a report about several entries
 	Owed []Authority // who were told to expect a claim that is missing: project, lock, machine, caller, log
 }
 

@@ -35,6 +35,14 @@ func unknownAlgorithm(text string) string {
 // Report is evidence in the order in which it was gathered.
 type Report []Evidence
 
+// About says of each piece of r which entry it is about, so that hints name it, and returns r.
+func (r Report) About(entry Entry) Report {
+	for i := range r {
+		r[i].Of = entry
+	}
+	return r
+}
+
 // Count is the number of pieces with outcome o.
 func (r Report) Count(o Outcome) int {
 	n := 0

@@ -169,6 +169,8 @@ var cases = []struct {
 }{
 	{"", nil, func(*evidence.Evidence) {}},
 	{"hallmark.toml was changed", nil, func(e *evidence.Evidence) { e.Observed.From = "hallmark.toml" }},
+	{"a slot is left where it is", []evidence.Scheme{evidence.Tree},
+		func(e *evidence.Evidence) { e.Observed.From = "/slot" }},
 	{"there is a record", nil, func(e *evidence.Evidence) { e.Where = "the record" }},
 	{"the lock itself was edited", nil, func(e *evidence.Evidence) { e.Where = "its self member" }},
 	{"it is gone", nil, func(e *evidence.Evidence) { e.Observed.Text = "none" }},

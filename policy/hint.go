@@ -1,6 +1,12 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"cmp"
+	"regexp"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
 
 // hint says what to do next about refused evidence in a flow, or "".
 type hint func(Flow, evidence.Evidence) string
@@ -12,6 +18,9 @@ func always(text string) hint { return func(Flow, evidence.Evidence) string { re
 func on(outcome evidence.Outcome, text string) hint {
 	return when(func(e evidence.Evidence) bool { return e.Outcome == outcome }, always(text))
 }
+
+// isMismatch reports whether evidence is of what was claimed otherwise.
+func isMismatch(e evidence.Evidence) bool { return e.Outcome == evidence.Mismatch }
 
 // in gives h in one of the flows that share a row.
 func in(flow Flow, h hint) hint {
@@ -58,3 +67,27 @@ var undecided = first(
 // missing is the hint for evidence of what was not found, if nothing else is said of it.
 var missing = when(func(e evidence.Evidence) bool { return e.Cause == evidence.NotFound },
 	on(evidence.Unverifiable, "is this version published, and is its file still there?"))
+
+// namelessCommand matches a command that is about one entry of a lock, where a hint does not name it.
+var namelessCommand = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`'hallmark (pin|review|unpin|upgrade|remove)'( for this server)?`)
+})
+
+// nameEntry gives the commands of a hint the name of the server or facet that they are about, as without one they are
+// about all. The names of entries need no quotes on a command line.
+func nameEntry(text string, of evidence.Entry) string {
+	return namelessCommand().ReplaceAllStringFunc(text, func(found string) string {
+		command, name := namelessCommand().FindStringSubmatch(found)[1], of.Server
+		switch command {
+		case "upgrade":
+			name = cmp.Or(of.Server, of.Facet)
+		case "remove":
+			name = of.Facet
+		}
+		if name == "" {
+			return found
+		}
+		named := "hallmark " + command + " " + name
+		return "'" + named + "'"
+	})
+}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -432,6 +433,37 @@ func TestCheckRefusesMismatches(t *testing.T) {
 		e := evidence.Evidence{Claim: evidence.Claim{Scheme: r.scheme, Authority: r.authority}, Outcome: evidence.Mismatch}
 		if Judge(Check, Settings{}, evidence.Report{e}).Allowed() {
 			t.Errorf("%s by %s that differs is allowed", r.scheme, r.authority)
+		}
+	}
+}
+
+// Where a report says which server or facet it is about, each command of a hint that takes a name has it.
+func TestHintsNameEntry(t *testing.T) {
+	nameless := regexp.MustCompile(`'hallmark (pin|review|unpin|upgrade|info)'`)
+	for _, r := range rows {
+		for _, flow := range r.flows {
+			for _, o := range outcomes {
+				e := made(r.scheme, r.authority, o)
+				e.Subject, e.Of = "io.github.acme/notes@1.0.0", evidence.Entry{Server: "notes"}
+				e.Cause = evidence.Unsupported
+				for _, from := range []string{"", "hallmark.toml line 3"} {
+					e.Observed.From = from
+					hint := r.advise(flow, Finding{Evidence: e, Class: r.does.of(o).refuse})
+					if nameless.MatchString(hint) || strings.Contains(hint, "for this server") {
+						t.Errorf("%s: %s-%s by %s: %s", flow, r.scheme, o, r.authority, hint)
+					}
+				}
+			}
+		}
+	}
+	for of, want := range map[evidence.Entry]string{
+		{}:                "run 'hallmark upgrade' for this server, 'hallmark unpin' or 'hallmark remove'",
+		{Server: "notes"}: "run 'hallmark upgrade notes', 'hallmark unpin notes' or 'hallmark remove'",
+		{Facet: "kit"}:    "run 'hallmark upgrade kit', 'hallmark unpin' or 'hallmark remove kit'",
+	} {
+		got := nameEntry("run 'hallmark upgrade' for this server, 'hallmark unpin' or 'hallmark remove'", of)
+		if got != want {
+			t.Errorf("%+v: %q, want %q", of, got, want)
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
 
 // Rows about archives: what the manifest inside one and the store's sidecar beside its slot claim.
 var archiveRows = []rule{
@@ -57,6 +61,11 @@ var (
 	storeHint         = on(evidence.Mismatch, "the store's copy was changed; "+
 		"'hallmark install' moves it to quarantine and gets the locked contents again")
 	tamperedHint = on(evidence.Mismatch, "the store was tampered with; the slot was moved to quarantine")
-	slotHint     = on(evidence.Mismatch, "the slot was moved to quarantine; "+
-		"the next run installs it again from verified packages")
+	slotHint     = first(
+		// A check leaves a slot, whose path Observed.From has, where it is.
+		in(Check, when(func(e evidence.Evidence) bool { return strings.ContainsAny(e.Observed.From, `/\`) },
+			on(evidence.Mismatch, "the store's copy was changed; the next run moves it to quarantine "+
+				"and installs it again from verified packages"))),
+		on(evidence.Mismatch, "the slot was moved to quarantine; "+
+			"the next run installs it again from verified packages"))
 )

@@ -1,6 +1,11 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"regexp"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
 
 // Rows about a registry's log: its key, its checkpoints, and what its entries say of records.
 var logRows = []rule{
@@ -71,8 +76,7 @@ var logRows = []rule{
 	{
 		flows: []Flow{Check}, scheme: evidence.Finding, authority: evidence.Log,
 		does: cells{allow, refused, allow, refused, integrity, refused},
-		hint: on(evidence.Mismatch, "'hallmark info' shows what its publisher claimed and what failed; upgrade to a "+
-			"version whose claims hold, or take it out with 'hallmark unpin' or 'hallmark remove'"),
+		hint: when(isMismatch, tellFinding),
 	},
 	{
 		flows: []Flow{Install, Check}, scheme: evidence.LogKey, authority: evidence.Lock,
@@ -110,3 +114,24 @@ var (
 	logHint = always("SECURITY ERROR: the registry's log does not hold what the registry shows; do not use it, " +
 		"and tell its operator")
 )
+
+// recordName matches the name and version of a record that need no quotes on a command line.
+var recordName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._/@+-]+@[A-Za-z0-9.+-]+$`)
+})
+
+// tellFinding names the record that a registry found something about, and the command that takes out what has it.
+func tellFinding(_ Flow, e evidence.Evidence) string {
+	info, out := "'hallmark info'", "'hallmark unpin' or 'hallmark remove'"
+	if recordName().MatchString(e.Subject) {
+		info = "'hallmark info " + e.Subject + "'"
+	}
+	switch {
+	case e.Of.Server != "":
+		out = "'hallmark unpin'"
+	case e.Of.Facet != "":
+		out = "'hallmark remove'"
+	}
+	return info + " shows what its publisher claimed and what failed; upgrade to a version whose claims hold, " +
+		"or take it out with " + out
+}

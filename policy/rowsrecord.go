@@ -193,7 +193,7 @@ var plainFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // What to do next about claims of publishers and registries.
 var (
 	publisherHint = first(
-		when(func(e evidence.Evidence) bool { return e.Outcome == evidence.Mismatch }, tellRehash),
+		when(isMismatch, tellRehash),
 		on(evidence.Absent, "run 'hallmark hash-gen --write server.json' to add file_hashes"))
 	ownershipHint = when(func(e evidence.Evidence) bool { return e.Outcome != evidence.Waived }, first(undecided, tellOwnership,
 		always("the package must name the server that it belongs to (npm: \"mcpName\" in package.json)")))

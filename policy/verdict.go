@@ -160,5 +160,5 @@ func (r rule) advise(flow Flow, f Finding) string {
 	if text == "" && f.Class == evidence.Drift {
 		text = "run 'hallmark review' for this server"
 	}
-	return text
+	return nameEntry(text, e.Of)
 }

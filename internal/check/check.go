@@ -89,7 +89,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
 		servers[i], err = checkServer(ctx, w, logs, names[i], o)
-		servers[i] = demands.Server(names[i]).Settle(servers[i])
+		servers[i] = demands.Server(names[i]).Settle(servers[i]).About(w.ServerEntry(names[i]))
 		return err
 	}); err != nil {
 		return out, err
@@ -154,6 +154,9 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		}
 	}
 	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
+	if len(out.Each) == 1 {
+		report.About(evidence.Entry{}) // there is no other
+	}
 	out.Verdict = policy.Judge(policy.Check, settings, report)
 	out.count(settings, len(names))
 	return out, errors.Join(problems...)
@@ -253,7 +256,7 @@ func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
 
 // dropRepeated removes from report, whose slice it reuses, what a later row repeats: a proof is
 // verified as it lies in the lock and again as the log returns it now, and drift that was noted may
-// be seen again; and that advisories cannot be read is said once for all servers.
+// be seen again; and that advisories cannot be read is said once for all servers, and then names none.
 func dropRepeated(report evidence.Report) evidence.Report {
 	type row struct {
 		subject   string
@@ -262,7 +265,7 @@ func dropRepeated(report evidence.Report) evidence.Report {
 		outcome   evidence.Outcome
 		advisory  string
 	}
-	of := func(e *evidence.Evidence) (r row, repeats bool) {
+	rowOf := func(e *evidence.Evidence) (r row, repeats bool) {
 		r = row{subject: e.Subject, scheme: e.Scheme, authority: e.Authority, outcome: e.Outcome}
 		if e.Authority == evidence.Advisories {
 			r.advisory = e.Observed.Text + e.Reason
@@ -272,13 +275,16 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	}
 	last := map[row]int{}
 	for i := range report {
-		if r, repeats := of(&report[i]); repeats {
+		if r, repeats := rowOf(&report[i]); repeats {
+			if before, ok := last[r]; ok && report[before].Of != report[i].Of {
+				report[i].Of = evidence.Entry{}
+			}
 			last[r] = i
 		}
 	}
 	n := 0
 	for i := range report {
-		if r, repeats := of(&report[i]); !repeats || last[r] == i {
+		if r, repeats := rowOf(&report[i]); !repeats || last[r] == i {
 			report[n] = report[i]
 			n++
 		}
@@ -399,5 +405,5 @@ func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, na
 	if len(items) > 0 {
 		l.WriteNote(items, seen.Surface.Canonical())
 	}
-	return report, nil
+	return report.About(w.ServerEntry(name)), nil
 }

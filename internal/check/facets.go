@@ -66,7 +66,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 			report = append(report, more...)
 			placed.Add(name, entry, slot)
 		}
-		report = demands.Facet(name).Settle(report)
+		report = demands.Facet(name).Settle(report).About(w.FacetEntry(name))
 		what := ""
 		if locked {
 			what = entry.Subject(name)

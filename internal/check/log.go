@@ -26,12 +26,13 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 	opened := false
 	type lockedRecord struct {
 		project.RecordLock
-		of *Entry
+		entry evidence.Entry
+		of    *Entry
 	}
 	var records []lockedRecord
 	for i, of := range servers {
 		if entry, ok := w.Lock.Server(of.Name); ok && entry.Record != nil {
-			records = append(records, lockedRecord{*entry.Record, &servers[i]})
+			records = append(records, lockedRecord{*entry.Record, w.ServerEntry(of.Name), &servers[i]})
 		}
 	}
 	for i, of := range facets {
@@ -39,7 +40,7 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 			records = append(records, lockedRecord{project.RecordLock{
 				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version, Integrity: f.Integrity,
 				Proof: f.Proof,
-			}, &facets[i]})
+			}, w.FacetEntry(of.Name), &facets[i]})
 		}
 	}
 	for _, r := range records {
@@ -62,6 +63,7 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 		} else {
 			more, err = CheckRecord(ctx, l, client, w, r.RecordLock)
 		}
+		more = more.About(r.entry)
 		report, r.of.Report = append(report, more...), append(r.of.Report, more...)
 		if err != nil {
 			return unreachedEvidence(w, report, err)

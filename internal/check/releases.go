@@ -48,6 +48,7 @@ func checkReleases(ctx context.Context, w *workspace.Workspace, servers []Entry)
 	}
 	why := map[string]int{} // how many packages could not be asked about, by the reason
 	for i := range servers {
+		found[i].About(w.ServerEntry(servers[i].Name))
 		servers[i].Report, report = append(servers[i].Report, found[i]...), append(report, found[i]...)
 		if problems[i] != nil {
 			why[surface.Escape(problems[i].Error())]++

@@ -157,8 +157,10 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 			if err != nil {
 				return out, err
 			}
-			report = append(report, kind.ImageTagEvidence(*s.Locked,
-				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
+			e := kind.ImageTagEvidence(*s.Locked,
+				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"})
+			e.Of = w.ServerEntry(server.Name)
+			report = append(report, e)
 		}
 	}
 	gone, err := workspace.GoneEvidence(w)

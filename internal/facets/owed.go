@@ -44,7 +44,7 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *tra
 		case ok && declared.Unlocked:
 			found = evidence.Report{workspace.WaiveUnlocked(workspace.LaunchEvidence(w, declared, nil))}
 		}
-		report = append(report, demands.Server(name).Settle(found)...)
+		report = append(report, demands.Server(name).Settle(found).About(w.ServerEntry(name))...)
 	}
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
@@ -75,7 +75,7 @@ func demandServersRemembered(w *workspace.Workspace, demands owed.Demands) error
 			}
 			return false
 		})
-		report = append(report, expected.Settle(found)...)
+		report = append(report, expected.Settle(found).About(w.ServerEntry(name))...)
 	}
 	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }

@@ -187,7 +187,7 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 		case !named && (!u.all || !locked || u.o.Facets.Offline):
 			continue
 		case !locked:
-			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first",
+			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin "+name+"' first",
 				errors.New("is not locked"))
 		case u.o.Facets.Offline:
 			return nil, nil, obtain.OfflineError(name)

@@ -94,7 +94,7 @@ func (packed) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	if err != nil {
 		return o, err
 	}
-	if err := obtain.CheckStart(x.Source, l.Entry); err != nil {
+	if err := obtain.CheckStart(l.Server.Name, x.Source, l.Entry); err != nil {
 		return o, err
 	}
 	o.Program, err = program.OpenSource(ctx, l.Workspace,
@@ -132,7 +132,7 @@ func (packed) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := obtain.CheckStart(source, entry); err != nil {
+		if err := obtain.CheckStart(l.Server.Name, source, entry); err != nil {
 			return nil, err
 		}
 	}

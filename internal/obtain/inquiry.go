@@ -10,6 +10,7 @@ import (
 // about all of it so far, so that a refusal shows everything that was known by then.
 type inquiry struct {
 	settings policy.Settings
+	of       evidence.Entry
 	report   evidence.Report
 }
 
@@ -22,6 +23,7 @@ func (q *inquiry) settle(expected owed.List) { q.report = expected.Settle(q.repo
 // judge adds evidence and decides about all of it so far.
 func (q *inquiry) judge(more ...evidence.Evidence) (policy.Admitted, error) {
 	q.add(more...)
+	q.report.About(q.of)
 	v := policy.Judge(policy.Install, q.settings, q.report)
 	return v.Admitted(), v.Err()
 }

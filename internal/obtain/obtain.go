@@ -17,10 +17,10 @@ import (
 // error is of class Integrity if bytes differ from what is claimed of them, Refused if a claim that
 // is owed is missing, and Operation if nothing was decided.
 func (s *Sources) Obtain(ctx context.Context, r Request) (*Archive, evidence.Report, error) {
-	q := &inquiry{settings: s.Settings()}
+	q := &inquiry{settings: s.Settings(), of: s.Workspace.FacetEntry(r.Want.Name)}
 	obtain := s.obtainFacet
 	if r.Kind == ledger.Artifact {
-		obtain = s.obtainServer
+		q.of, obtain = evidence.Entry{}, s.obtainServer
 	}
 	a, err := obtain(ctx, r, q)
 	return a, q.report, err

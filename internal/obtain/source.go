@@ -35,13 +35,13 @@ func ReadSource(slot *store.Slot, name, version string) (*facet.Source, error) {
 	return s, nil
 }
 
-// CheckStart is an error if the lock starts something else of a server than its author says.
-func CheckStart(source *facet.Source, entry project.ServerLock) error {
+// CheckStart is an error if the lock starts something else of the server name than its author says.
+func CheckStart(name string, source *facet.Source, entry project.ServerLock) error {
 	if source.Entry == entry.Entry && source.Runtime == entry.Runtime {
 		return nil
 	}
 	return evidence.Errorf(evidence.Integrity, project.FacetSubject(source.Name, source.Version),
-		"run 'hallmark pin' for this server again",
+		"run 'hallmark pin "+name+"' again",
 		fmt.Errorf("its %s names another entry or runtime than %s", facet.SourceFile, project.LockFile))
 }
 

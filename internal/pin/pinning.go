@@ -42,7 +42,11 @@ func (p *Pinning) removedItems() (gone []string) {
 
 // judge judges the evidence so far together with more.
 func (p *Pinning) judge(more evidence.Report) (policy.Admitted, error) {
-	v := policy.Judge(policy.Pin, p.Options.Settings, append(slices.Clone(p.report), more...))
+	report := append(slices.Clone(p.report), more...)
+	if len(p.Workspace.Config.Servers) > 1 {
+		report.About(p.Workspace.ServerEntry(p.Declared.Name))
+	}
+	v := policy.Judge(policy.Pin, p.Options.Settings, report)
 	p.Result.Verdict = v
 	return v.Admitted(), v.Err()
 }

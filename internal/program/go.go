@@ -23,7 +23,8 @@ import (
 func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) error {
 	root := p.Runtime.Path
 	fault := func(err error) error {
-		return evidence.Errorf(evidence.Operation, root, "run 'hallmark pin' again if Go was moved", err)
+		return evidence.Errorf(evidence.Operation, root,
+			"run 'hallmark pin "+p.Server+"' again if Go was moved", err)
 	}
 	var files []tree.File
 	dirs := map[string]string{}

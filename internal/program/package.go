@@ -41,7 +41,8 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 	}
 	image, err := open(rt.Path)
 	if err != nil {
-		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
+		return p, evidence.Errorf(evidence.Operation, rt.Path,
+			"run 'hallmark pin "+name+"' again if it was moved", err)
 	}
 	p.Executable = image
 	p.UseRuntime(image, rt.Version, approval.Runtime)

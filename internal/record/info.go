@@ -33,6 +33,7 @@ type Info struct {
 	Message       string   // of whoever changed the status
 	Findings      []string // of the registry, about claims that failed later
 	Unproven      string   // why the log does not prove it; "" if it does
+	Next          string   // what leads on where it is unproven; may be empty
 	Verdict       policy.Verdict
 
 	Document *serverjson.Document // of a server
@@ -202,6 +203,7 @@ func (i *Info) judge(report evidence.Report, proof string) error {
 		return err
 	case err != nil && len(refused) > 0:
 		i.Unproven = cmp.Or(refused[0].Evidence.Reason, refused[0].Evidence.Title())
+		i.Next = i.Verdict.Advice(refused[0])
 	case proof == "":
 		i.Unproven = "the registry has no log that proves it"
 	}

@@ -462,6 +462,22 @@ func (w *Workspace) ServerNames() []string {
 	return slices.AppendSeq(w.Lock.Servers(), maps.Keys(w.Config.Servers))
 }
 
+// ServerEntry is what hints name of evidence about a server: nothing if commands do not find it by its name.
+func (w *Workspace) ServerEntry(name string) evidence.Entry {
+	if _, err := w.Server(name); err != nil {
+		return evidence.Entry{}
+	}
+	return evidence.Entry{Server: name}
+}
+
+// FacetEntry is what hints name of evidence about a facet: nothing if another one brings it along.
+func (w *Workspace) FacetEntry(name string) evidence.Entry {
+	if _, declared := w.Config.Facets[name]; !declared {
+		return evidence.Entry{}
+	}
+	return evidence.Entry{Facet: name}
+}
+
 // FacetNames returns the names of the facets that hallmark.toml declares.
 func (w *Workspace) FacetNames() []string { return slices.Collect(maps.Keys(w.Config.Facets)) }
 

@@ -56,6 +56,8 @@ type App struct {
 	allowHost []string // what --allow-host says
 
 	state, cache string // what --state and --cache say
+
+	logs answered // what was said of keys of logs
 }
 
 // Definition is a program's commands and flags, for pages about them.

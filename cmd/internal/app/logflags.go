@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -32,8 +33,20 @@ func (a *App) LogOptions(c *cobra.Command, o *trail.Options) error {
 	return nil
 }
 
+// answered are the answers about keys of logs. A command reads some logs more than once, and asks about each key once.
+type answered struct {
+	asking sync.Mutex // also guards said
+	said   map[[2]string]host.Consent
+}
+
 // askAboutLog asks about the key of a log that this machine sees for the first time.
 func (a *App) askAboutLog(ctx context.Context, registry, key string) (host.Consent, error) {
+	a.logs.asking.Lock()
+	defer a.logs.asking.Unlock()
+	about := [2]string{registry, key}
+	if answer, ok := a.logs.said[about]; ok {
+		return answer, nil
+	}
 	a.Bars.Stop()
 	fmt.Fprintf(a.Stderr, "\nThe registry %s has a log, which this machine sees for the first time.\n",
 		surface.Escape(registry))
@@ -42,5 +55,13 @@ func (a *App) askAboutLog(ctx context.Context, registry, key string) (host.Conse
 	}
 	fmt.Fprintf(a.Stderr, "  key         %s\n", surface.Escape(key))
 	fmt.Fprintf(a.Stderr, "Compare the key with what the registry's operator tells elsewhere.\n")
-	return a.Ask(ctx, "Is it the right one?")
+	answer, err := a.Ask(ctx, "Is it the right one?")
+	if err != nil {
+		return answer, err
+	}
+	if a.logs.said == nil {
+		a.logs.said = map[[2]string]host.Consent{}
+	}
+	a.logs.said[about] = answer
+	return answer, nil
 }

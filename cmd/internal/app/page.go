@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -17,17 +18,21 @@ func (a *App) Page(ctx context.Context, text string) error {
 		return nil
 	}
 	columns, rows, err := term.GetSize(int(a.Stdin.Fd()))
+	few := fewRows
 	if err != nil || columns < 1 || rows < 4 {
-		columns, rows = 80, 24
+		columns, rows, few = 80, 24, 0 // it may have less
 	}
 	var lines []string
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		lines = append(lines, program.FoldLine(line, columns)...)
 	}
-	free := rows - 1 // the last is for the question
+	needs := make([]int, len(lines))
 	for i, line := range lines {
-		needs := max(1, (program.WidthOf(line)+columns-1)/columns)
-		if free < needs && i > 0 {
+		needs[i] = max(1, (program.WidthOf(line)+columns-1)/columns)
+	}
+	stops := findStops(needs, rows-1, few) // the last row is for the question
+	for i, line := range lines {
+		if slices.Contains(stops, i) {
 			answer, err := a.ReadAnswer(ctx, fmt.Sprintf("-- %d of %d lines; Enter shows more, q goes on without them: ", i,
 				len(lines)))
 			if err != nil {
@@ -37,12 +42,30 @@ func (a *App) Page(ctx context.Context, text string) error {
 				fmt.Fprintf(a.Stderr, "  not shown   %d of %d lines\n", len(lines)-i, len(lines))
 				return nil
 			}
-			free = rows - 1
 		}
 		fmt.Fprintln(a.Stderr, line)
-		free -= needs
 	}
 	return nil
+}
+
+// fewRows is how many rows of a terminal, at the end of a text, are shown without a question before them.
+const fewRows = 2
+
+// findStops returns the lines before which a screen of so many rows is full, unless no more than a few rows are left.
+// needs has how many rows each line takes.
+func findStops(needs []int, rows, few int) (stops []int) {
+	left := 0
+	for _, n := range needs {
+		left += n
+	}
+	free := rows
+	for i, n := range needs {
+		if free < n && i > 0 && left > few {
+			stops, free = append(stops, i), rows
+		}
+		free, left = free-n, left-n
+	}
+	return stops
 }
 
 // Show prints text to standard error; at a terminal its lines are broken between words.

@@ -62,12 +62,12 @@ number of the repository, by which it is found after it was renamed; that may fa
 			if err != nil {
 				return err
 			}
+			for _, note := range notes { // packages are published first
+				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
+			}
 			fmt.Fprintf(a.Stderr,
 				"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
 				file, a.Name, a.Name)
-			for _, note := range notes {
-				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
-			}
 			for _, issue := range issues.Errors() {
 				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
 			}

@@ -182,6 +182,7 @@ func showInfo(w io.Writer, rules project.Registry, i *record.Info) error {
 		line("proof", "in the registry's log")
 	} else {
 		line("UNPROVEN", i.Unproven)
+		line("next", i.Next)
 	}
 	published := ""
 	if !i.Published.IsZero() {

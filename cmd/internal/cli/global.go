@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
 // addGlobalFlag adds --global, which makes dir that of the project of the user's own clients. With begin
@@ -31,11 +33,11 @@ func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 		if c.Flags().Changed("project") {
 			return app.Usage(c, errors.New("--global and --project name two projects"))
 		}
-		nameFlag(a, c, "global", " --global")
 		where, err := durable.FindPlaces(os.Getenv)
 		if err != nil {
 			return err
 		}
+		nameFlag(a, c, "--global", projectFlag(where.Config))
 		*dir = where.Config
 		if begin {
 			return os.MkdirAll(where.Config, 0o700)
@@ -49,10 +51,13 @@ func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
 	}
 }
 
-// nameFlag makes all that c says name the commands that know a flag with it, as text says: the commands that a user
-// reads to type are about the same project then.
-func nameFlag(a *app.App, c *cobra.Command, flag, text string) {
-	name := flagNamer(c.Root(), flag, text)
+// projectFlag is how --project names a directory on a command line.
+func projectFlag(dir string) string { return "--project " + host.QuoteArguments([]string{dir}) }
+
+// nameFlag makes all that c says name commands with the first of the flags, as they are typed, that each knows: the
+// commands that a user reads to type are about the same project then.
+func nameFlag(a *app.App, c *cobra.Command, flags ...string) {
+	name := flagNamer(c.Root(), flags)
 	if c.Name() != "run" { // whose standard output is its server's
 		a.Stdout = namingWriter{a.Stdout, name}
 	}
@@ -66,18 +71,31 @@ func nameFlag(a *app.App, c *cobra.Command, flag, text string) {
 	}
 }
 
-// flagNamer adds a flag, as text says, to the commands in a text that know it and name no project.
-func flagNamer(root *cobra.Command, flag, text string) func(string) string {
-	named := regexp.MustCompile("('" + root.Name() + ` )([a-z]+)((?: [^'\n]*)?)'`)
+// flagNamer adds the first of the flags that it knows to each command in a text that names no project. In a JSON
+// document quotes are escaped.
+func flagNamer(root *cobra.Command, flags []string) func(string) string {
+	named := regexp.MustCompile("'" + root.Name() + ` ([a-z][^'\n]*)'`)
 	return func(said string) string {
+		quote := strings.NewReplacer()
+		if json.Valid([]byte(said)) {
+			quote = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+		}
 		return named.ReplaceAllStringFunc(said, func(whole string) string {
-			parts := named.FindStringSubmatch(whole)
-			c, _, err := root.Find(parts[2:3])
-			if err != nil || c.Flags().Lookup(flag) == nil || strings.Contains(whole, "--global") ||
-				strings.Contains(whole, "--project") || flag == "project" && isForm(whole) {
+			line := named.FindStringSubmatch(whole)[1]
+			c, _, err := root.Find(strings.Fields(line))
+			if err != nil || strings.Contains(line, "--global") || strings.Contains(line, "--project") {
 				return whole
 			}
-			return parts[1] + parts[2] + text + parts[3] + "'"
+			i := slices.IndexFunc(flags, func(flag string) bool {
+				name, value, _ := strings.Cut(strings.TrimPrefix(flag, "--"), " ")
+				return c.Flags().Lookup(name) != nil && (value == "" || !isForm(whole))
+			})
+			command := c.CommandPath()
+			rest, ok := strings.CutPrefix(strings.Trim(whole, "'"), command)
+			if i < 0 || !ok {
+				return whole
+			}
+			return "'" + command + " " + quote.Replace(flags[i]) + rest + "'"
 		})
 	}
 }

@@ -34,7 +34,7 @@ func addProjectFlag(a *app.App, c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "project", ".", "`directory` that holds "+project.ConfigFile)
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if c.Flags().Changed("project") && !host.SameFile(*dir, ".") {
-			nameFlag(a, c, "project", " --project "+host.QuoteArguments([]string{*dir}))
+			nameFlag(a, c, projectFlag(*dir))
 		}
 		return nil
 	}
