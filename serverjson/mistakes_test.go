@@ -32,3 +32,15 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// What an issue quotes is escaped once.
+func TestIssueIsEscapedOnce(t *testing.T) {
+	d, err := Parse([]byte(doc("description", `"Notes\u202e"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `/description: holds characters that are not visible: Notes\u{202e}`
+	if issues := d.Validate(); len(issues) != 1 || issues[0].String() != want {
+		t.Errorf("issues %q, want %q", issues, want)
+	}
+}
