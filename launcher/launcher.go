@@ -269,7 +269,8 @@ func parse(command string, words []word, depth int) Target {
 		}
 		return i.read(name, words).readOn(name, words, depth)
 	}
-	if fetches := slices.Contains(fetchers, name); fetches || slices.Contains(starters, name) {
+	isServer := len(words) > 0 && words[0].text != "" && words[0].text == serversThemselves[name]
+	if fetches := slices.Contains(fetchers, name); !isServer && (fetches || slices.Contains(starters, name)) {
 		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
 		t.Shell, t.Fetches = slices.Contains(shells, name), fetches && !runsLocally(name, words)
 		return t

@@ -30,6 +30,9 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 	"smithery", "devbox", "devenv", "flox", "pkgx", "pipenv", "ddev", "lando", "distrobox", "aws-vault", "env-cmd",
 	"cross-env", "vite-node", "xcrun", "systemd-run", "firejail", "bwrap", "winpty"}
 
+// serversThemselves are those of starters that are a server where their first argument is this command of theirs.
+var serversThemselves = map[string]string{"devbox": "mcp", "mise": "mcp"}
+
 // fetchers start another program in the same way, which they download. "container" alone, as an argument of another
 // program, is a word of English.
 var fetchers = []string{"thv", "container", "jbang", "smithery", "nix", "nix-shell", "pkgx"}
