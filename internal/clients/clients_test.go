@@ -596,3 +596,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFileAtNamesClient: a file that is named belongs to the client whose place says most of its path.
+func TestFileAtNamesClient(t *testing.T) {
+	for name, want := range map[string]string{
+		"p/.vscode/mcp.json": "vscode", "p/.cursor/mcp.json": "cursor", "p/mcp.json": "cursor", "p/.mcp.json": "claude-code",
+		"h/.omp/agent/mcp.json": "omp", "h/.pi/agent/mcp.json": "pi", "p/unknown.json": "",
+	} {
+		if got := FileAt(name).Client; got != want {
+			t.Errorf("%s is of %q, want %q", name, got, want)
+		}
+	}
+}
