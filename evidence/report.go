@@ -161,7 +161,7 @@ func (e Evidence) Detail() string {
 		fmt.Fprintf(&b, "  owed     by %s\n", strings.Join(owners, "; by "))
 	}
 	if e.Fix != "" && e.Next() == "" { // which is the hint
-		fmt.Fprintf(&b, "  write    %s\n", surface.Escape(e.Fix))
+		fmt.Fprintf(&b, "  write    %s\n", surface.EscapeSentence(e.Fix))
 	}
 	return b.String()
 }

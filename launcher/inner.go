@@ -25,8 +25,23 @@ func (t Target) InnerLine() []string {
 		}
 	case t.Bin != "" && t.Launcher != "uv run":
 		args = append([]string{t.Bin}, args...)
+	case t.Bin == "" && t.isStarter():
+		args = append([]string{t.Packages[0].Name}, args...) // such as tsx, whose arguments name the script
 	}
 	return InnerLine(args, len(t.Packages) > 0 && t.Packages[0].Ecosystem == OCI)
+}
+
+// declaredInner is InnerLine, but without the name of a package whose version is missing, which is to be said first.
+func (t Target) declaredInner() []string {
+	if t.Opaque == "" && t.isStarter() && t.Bin == "" && !t.Packages[0].Pinned() {
+		return InnerLine(t.Args, false)
+	}
+	return t.InnerLine()
+}
+
+// isStarter reports whether the package that a target runs is called as a program that starts another one.
+func (t Target) isStarter() bool {
+	return len(t.Packages) > 0 && t.Packages[0].Ecosystem != OCI && slices.Contains(starters, t.Packages[0].Name)
 }
 
 // InnerLine is [Target.InnerLine] for the arguments that a server gets. An image brings its own

@@ -86,7 +86,7 @@ func (i interpreter) read(name string, words []word) Target {
 	rest := words
 	if i.first != "" {
 		if len(rest) == 0 || rest[0].text != i.first {
-			t.Opaque = name + " without '" + i.first + "'"
+			t.Opaque = name + " without '" + i.first + "', which alone says that a file follows"
 			return t
 		}
 		rest = rest[1:]

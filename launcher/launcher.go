@@ -55,6 +55,8 @@
 //	inside a line                                the same, but after a launcher anything except a comma, and
 //	                                             after another program an option or a file
 //
+// A package that is itself called as a program that starts another one, such as tsx, is the first word.
+//
 // So a value that is only called as a program passes: "--shell bash", "--language go --port 80",
 // "--language python src", "--runtime=node", "--toolsets docker,git". In an image only fetching counts, because
 // its interpreters and files are its own. What cannot be told counts.
@@ -269,7 +271,8 @@ func parse(command string, words []word, depth int) Target {
 		}
 		return i.read(name, words).readOn(name, words, depth)
 	}
-	if fetches := slices.Contains(fetchers, name); fetches || slices.Contains(starters, name) {
+	isServer := len(words) > 0 && words[0].text != "" && words[0].text == serversThemselves[name]
+	if fetches := slices.Contains(fetchers, name); !isServer && (fetches || slices.Contains(starters, name)) {
 		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
 		t.Shell, t.Fetches = slices.Contains(shells, name), fetches && !runsLocally(name, words)
 		return t

@@ -131,7 +131,7 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
 			`"https://" in place of "http://"`)
 	}
-	if line := t.InnerLine(); line != nil {
+	if line := t.declaredInner(); line != nil {
 		reason, command, args := DescribeInner(line)
 		add(RuleInner, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
 			reason, `"command": `+command+`, "args": `+args)

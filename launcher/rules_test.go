@@ -137,6 +137,7 @@ func TestRedact(t *testing.T) {
 		{[]string{"--password=$ecret2"}, []string{"--password=<redacted>"}},
 		{[]string{"Bearer hunter2"}, []string{"Bearer <redacted>"}},
 		{[]string{"-pS3cretPassw0rd"}, []string{"-p<redacted>"}},
+		{[]string{"-usomebody", "-pS3>cret@Pass(0)rd."}, []string{"-usomebody", "-p<redacted>"}},
 		{[]string{"-p", "S3cret!Passw0rd"}, []string{"-p", "<redacted>"}},
 		{[]string{"-c", "srv -pS3cretPassw0rd -x"}, []string{"-c", "srv -p<redacted> -x"}},
 		{[]string{"srv -x -pS3cretPassw0rd"}, []string{"srv -x -p<redacted>"}},

@@ -54,8 +54,11 @@ var (
 	})
 	// shortFlag is such an option alone.
 	shortFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-[A-Za-z]$`) })
-	// password has the characters of a password, and none that separates parts of a path, a list or a version.
-	password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9!#$%&*+?@^~]{8,}$`) })
+	// password has the characters of a password, and none that separates parts of a path, a list or a version: a full
+	// stop is its last one.
+	password = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9!#$%&()*+<>?@^|~]{7,}[A-Za-z0-9!#$%&()*+.<>?@^|~]$`)
+	})
 	// secretEnd is the end of the name of a variable or a header that holds a secret.
 	secretEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)` + secretName + `$`) })
 	// knownToken is a token whose beginning tells which service it is for.

@@ -27,11 +27,16 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 	"ts-node", "nodemon", "poetry", "pdm", "hatch", "rye", "pixi", "conda", "mamba", "micromamba", "mise",
 	"asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "busybox", "wine", "wsl", "cargo", "just",
 	"make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env", "npm-run-all", "thv", "jbang",
-	"smithery"}
+	"smithery", "devbox", "devenv", "flox", "pkgx", "pipenv", "ddev", "lando", "distrobox", "aws-vault", "env-cmd",
+	"cross-env", "vite-node", "xcrun", "systemd-run", "firejail", "bwrap", "winpty",
+	"fastmcp"}
+
+// serversThemselves are those of starters that are a server where their first argument is this command of theirs.
+var serversThemselves = map[string]string{"devbox": "mcp", "mise": "mcp"}
 
 // fetchers start another program in the same way, which they download. "container" alone, as an argument of another
 // program, is a word of English.
-var fetchers = []string{"thv", "container", "jbang", "smithery", "nix", "nix-shell"}
+var fetchers = []string{"thv", "container", "jbang", "smithery", "nix", "nix-shell", "pkgx"}
 
 // shells are those of starters that parse a command line by a syntax of their own.
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}

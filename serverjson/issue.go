@@ -41,7 +41,7 @@ func (i Issue) String() string {
 	if path == "" {
 		path = "document"
 	}
-	return surface.Escape(fmt.Sprintf("%s: %s", path, i.Message))
+	return surface.Escape(path) + ": " + surface.EscapeSentence(i.Message)
 }
 
 // Issues is a list of problems.

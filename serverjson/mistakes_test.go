@@ -12,7 +12,12 @@ func TestMistakes(t *testing.T) {
 			`unknown member "registry_type"; did you mean registryType? Only the schema of 2025-07-09 has names with an underscore`, "is missing"},
 		"a letter too few": {strings.Replace(doc(), `"description"`, `"descripton"`, 1), `did you mean description?`, "is missing"},
 		"another case":     {strings.Replace(doc(), `"identifier"`, `"Identifier"`, 1), `did you mean identifier?`, "is missing"},
-		"nothing like it":  {doc("license", `"MIT"`), `unknown member "license"`, "did you mean"},
+		"a name of before the first schema": {strings.Replace(doc(), `"registryType"`, `"registry_name"`, 1),
+			`unknown member "registry_name"; did you mean registryType?`, "is missing"},
+		"a package that says its name": {strings.Replace(doc(), `"identifier"`, `"name"`, 1),
+			`/packages/0/name: unknown member "name"; did you mean identifier?`, "is missing"},
+		"a page as npm calls it": {doc("homepage", `"https://example.com"`), `did you mean websiteUrl?`, "is missing"},
+		"nothing like it":        {doc("license", `"MIT"`), `unknown member "license"`, "did you mean"},
 		"an old schema": {strings.Replace(doc(), "2025-12-11", "2025-07-09", 1),
 			`the schema of 2025-07-09, which $schema names, writes it registry_type: if the rest is newer, $schema is what is old`, "is missing"},
 		"a digest with its algorithm": {pkg(`,"fileSha256":"sha256:` + hexA + `"`), "is not 64 lower-case hex digits, without sha256: before them", "^["},
@@ -30,5 +35,17 @@ func TestMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.not != "" && strings.Contains(err.Error(), c.not) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What an issue quotes is escaped once.
+func TestIssueIsEscapedOnce(t *testing.T) {
+	d, err := Parse([]byte(doc("description", `"Notes\u202e"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `/description: holds characters that are not visible: Notes\u{202e}`
+	if issues := d.Validate(); len(issues) != 1 || issues[0].String() != want {
+		t.Errorf("issues %q, want %q", issues, want)
 	}
 }

@@ -242,6 +242,13 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 	}
 }
 
+// otherNames are members that an unknown one is meant to be although it is spelled otherwise: those that documents of
+// before the first schema have, and what manifests of packages call a page.
+var otherNames = map[string]string{
+	"homepage": "websiteUrl", "name": "identifier", "registry_name": "registryType", "transport_type": "type",
+	"version_detail": "version",
+}
+
 // meant returns the member that an unknown one is meant to be, as newer schemas spell it, and says so; both are "" if
 // none is like it.
 func (w *walker) meant(written string, s *shape) (name, why string) {
@@ -251,6 +258,9 @@ func (w *walker) meant(written string, s *shape) (name, why string) {
 	}
 	plain := func(name string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) }
 	best := 3
+	if other := otherNames[written]; s.members[other] != nil {
+		best, name = 0, other
+	}
 	for _, known := range slices.Sorted(maps.Keys(s.members)) {
 		d := spelling.Distance(plain(written), plain(known))
 		if d < best && (d == 0 || d*3 < len(known)) {

@@ -21,7 +21,13 @@ import (
 // is doubled, as otherwise text could imitate an escape; a backslash elsewhere
 // is left alone, so that C:\Program Files stays readable. Different texts have
 // different results.
-func Escape(s string) string {
+func Escape(s string) string { return escape(s, true) }
+
+// EscapeSentence is Escape for what was written here to be copied, such as a line to write instead. What it quotes has
+// the escapes of its quotation marks already, as in "C:\\Users", so every backslash is left alone.
+func EscapeSentence(s string) string { return escape(s, false) }
+
+func escape(s string, doubles bool) string {
 	clean := true
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '\\' {
@@ -39,7 +45,7 @@ func Escape(s string) string {
 		switch {
 		case r == '\\':
 			b.WriteByte('\\')
-			if readsAsEscape(s[i+1:]) {
+			if doubles && readsAsEscape(s[i+1:]) {
 				b.WriteByte('\\')
 			}
 		case r == utf8.RuneError && size == 1:

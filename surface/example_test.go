@@ -106,3 +106,10 @@ func ExampleEscape() {
 	// Output:
 	// done\x1b[2J\u{202e}\nC:\Program Files
 }
+
+// Print a line to write that quotes what somebody wrote.
+func ExampleEscapeSentence() {
+	fmt.Println(surface.EscapeSentence(`write ["C:\\Users\\me"]` + "\x1b[2J"))
+	// Output:
+	// write ["C:\\Users\\me"]\x1b[2J
+}

@@ -378,6 +378,10 @@ func TestEscapeIsUnambiguous(t *testing.T) {
 		if len(FindHidden(e)) > 0 || strings.ContainsAny(e, "\n\r\t") {
 			t.Fatalf("%q is escaped %q", s, e)
 		}
+		sentence := EscapeSentence(s)
+		if len(FindHidden(sentence)) > 0 || strings.ContainsAny(sentence, "\n\r\t") || EscapeSentence(sentence) != sentence {
+			t.Fatalf("%q in a sentence is escaped %q", s, sentence)
+		}
 	})
 }
 

@@ -123,20 +123,21 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// FileAt returns the file called name, whose client is not given. The client is the first that has a file
-// of that name, and the shapes are those of all such clients. Without such a client the shapes are
+// FileAt returns the file called name, whose client is not given. The client is the one that has a file of
+// that name with the most elements of its path, the first of them, and the shapes are those of all such clients. Without such a client the shapes are
 // anyShapes.
 func FileAt(name string) File {
 	f := File{Path: name, format: FormatOf(name)}
-	parts := spellElements(name)
+	parts, most := spellElements(name), 0
 	for _, c := range table {
 		for _, l := range c.locations() {
 			anyName := strings.HasPrefix(l.path, "*") && l.marks != nil // any program may have such a file
-			if f.format != FormatOf(l.path) || anyName || !l.fitsName(parts) {
+			fitting := l.countFitting(parts)
+			if f.format != FormatOf(l.path) || anyName || fitting == 0 {
 				continue
 			}
-			if f.Client == "" {
-				f.Client = c.id
+			if fitting > most {
+				f.Client, most = c.id, fitting
 			}
 			if f.Root == "" && l.base == project {
 				f.Root, _ = l.rootOf(name)

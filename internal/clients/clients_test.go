@@ -167,6 +167,10 @@ variables = ["KAGI_API_KEY"]
 	{"mcporter", "config/mcporter.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`,
 		Server{Line: 1, Column: 16, Command: "uvx"}},
 	{"pi", ".pi/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	// Oh My Pi 18.3, its mcp-schema.json.
+	{"omp", ".omp/mcp.json", `{"mcpServers":{"kagi":{"type":"stdio","command":"uvx","args":["kagimcp"],"enabled":true}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx", Args: []string{"kagimcp"}}},
+	{"omp", ".claude/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
 	{"kilo", "kilo.json", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`,
 		Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
 	{"grok", ".grok/config.toml", "[mcp_servers.kagi]\ncommand = \"uvx\"\n",
@@ -591,4 +595,16 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFileAtNamesClient: a file that is named belongs to the client whose place says most of its path.
+func TestFileAtNamesClient(t *testing.T) {
+	for name, want := range map[string]string{
+		"p/.vscode/mcp.json": "vscode", "p/.cursor/mcp.json": "cursor", "p/mcp.json": "cursor", "p/.mcp.json": "claude-code",
+		"h/.omp/agent/mcp.json": "omp", "h/.pi/agent/mcp.json": "pi", "p/unknown.json": "",
+	} {
+		if got := FileAt(name).Client; got != want {
+			t.Errorf("%s is of %q, want %q", name, got, want)
+		}
+	}
 }

@@ -41,13 +41,24 @@ func (l location) parts() []string { return strings.Split(strings.ToLower(l.path
 // fitsName reports whether the last elements of a file's path, as spellElements returns them, match those
 // of l: two elements, because these tell .vscode/mcp.json from .cursor/mcp.json, and as many more as it
 // takes for one that is not a pattern.
-func (l location) fitsName(file []string) bool {
+func (l location) fitsName(file []string) bool { return l.countFitting(file) > 0 }
+
+// countFitting returns how many of the last elements of such a path match those of l: all that l has, or else as many as
+// fitsName takes; 0 if these do not.
+func (l location) countFitting(file []string) int {
 	want := l.parts()
+	if n, ok := countMatched(want, file); ok {
+		return n
+	}
 	from := max(0, len(want)-2)
 	for from > 0 && strings.ContainsRune(want[from], '*') {
 		from--
 	}
-	return matches(want[from:], file)
+	n, ok := countMatched(want[from:], file)
+	if !ok {
+		return 0
+	}
+	return n
 }
 
 // hasMark reports whether marks, if l has any, match the file called name. known is false if the file

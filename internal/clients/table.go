@@ -403,6 +403,20 @@ var table = []client{
 		// "Extensions" of Pi.
 		commands: commandsAt(".pi/settings.json", "packages", "extensions"),
 		programs: scripts(".pi/extensions/*", ".pi/extensions/*/index")},
+	{id: "omp", name: "Oh My Pi",
+		page: "https://github.com/can1357/oh-my-pi", version: "18.3.4", read: "2026-11-30",
+		servers: []location{
+			{base: project, path: ".omp/mcp.json", shape: usualKey},
+			{base: project, path: ".omp/.mcp.json", shape: usualKey},
+			{base: project, path: ".claude/mcp.json", shape: usualKey},
+			{base: project, path: ".claude/.mcp.json", shape: usualKey},
+			{base: home, path: ".omp/agent/mcp.json", shape: usualKey},
+			{base: home, path: ".omp/agent/.mcp.json", shape: usualKey},
+			{base: home, path: ".omp/profiles/*/agent/mcp.json", shape: usualKey},
+			{base: home, path: ".omp/mcp.json", shape: usualKey}}, // of older versions
+		variables: []variable{{"PI_CODING_AGENT_DIR", ".omp/agent/", ""}},
+		programs: scripts(".omp/extensions/*", ".omp/extensions/*/index", ".omp/hooks/*/*", ".omp/tools/*",
+			".omp/tools/*/index")},
 	{id: "kilo", name: "Kilo",
 		page: "https://kilo.ai/docs/automate/mcp/using-in-cli", version: "7.8.1", read: "2026-11-29",
 		placeholders: []string{"{env:", "{file:"}, servers: slices.Concat(

@@ -54,3 +54,24 @@ func TestLimitsSayWhatNext(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyFileIsNotMissed: an empty file, as .gitkeep, does not have its directory named as one that is not installed.
+func TestEmptyFileIsNotMissed(t *testing.T) {
+	d := dirOf(".claude-plugin/plugin.json", "agents/a.md", "agents/.gitkeep", "commands/.gitkeep", "docs/a.txt")
+	head := d.Open
+	d.Open = func(p string) (io.ReadCloser, error) {
+		if p == ".claude-plugin/plugin.json" {
+			return io.NopCloser(strings.NewReader(`{"name":"kit"}`)), nil
+		}
+		return head(p)
+	}
+	for i, f := range d.Files {
+		if strings.HasSuffix(f.Path, ".gitkeep") {
+			d.Files[i].Size = 0
+		}
+	}
+	f, err := wrap.Wrap(d, "")
+	if err != nil || len(f.Notes) != 1 || f.Notes[0].What != "docs/" {
+		t.Errorf("%v, notes %v", err, f)
+	}
+}

@@ -111,14 +111,15 @@ func (w *wrapping) noteLoaded(files, loads []string) (loaded []string) {
 	return append(loaded, w.format.file)
 }
 
-// noteDirs says which other directories have files that are not installed.
+// noteDirs says which other directories have files that are not installed, but for empty ones.
 func (w *wrapping) noteDirs(files []string) {
 	var dirs []string
 	for _, p := range files {
 		dir, _, ok := strings.Cut(p, "/")
 		known := slices.ContainsFunc(w.format.loads, func(loaded string) bool { return isLoaded(p, loaded) })
 		isManifest := slices.ContainsFunc(pluginFormats, func(f pluginFormat) bool { return f.file == p })
-		if ok && !known && !isManifest && !slices.Contains(dirs, dir+"/") {
+		isEmpty := w.files[p].size == 0 // as .gitkeep, which keeps a directory in git
+		if ok && !known && !isManifest && !isEmpty && !slices.Contains(dirs, dir+"/") {
 			dirs = append(dirs, dir+"/")
 		}
 	}

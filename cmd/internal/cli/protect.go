@@ -181,7 +181,7 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 			if s.Outcome != protect.Failed && s.Reason != "" {
 				line := fmt.Sprintf("  %s (%s): %s", surface.Escape(s.Name), client.Name, firstLine(s.Reason))
 				if s.Hint != "" {
-					line += "\n    hint: " + surface.Escape(s.Hint)
+					line += "\n    hint: " + surface.EscapeSentence(s.Hint)
 				}
 				others = append(others, line)
 			}
@@ -220,7 +220,7 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 				if s.Outcome == protect.Failed {
 					text += fmt.Sprintf("  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
 					if s.Hint != "" {
-						text += fmt.Sprintf("    hint: %s\n", surface.Escape(s.Hint))
+						text += fmt.Sprintf("    hint: %s\n", surface.EscapeSentence(s.Hint))
 					}
 				}
 			}

@@ -220,7 +220,7 @@ func showFiles(b *strings.Builder, findings []policy.Finding) {
 		}
 		fmt.Fprintf(b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
 		if fix != "" {
-			fmt.Fprintf(b, "    hint: %s\n", surface.Escape(fix))
+			fmt.Fprintf(b, "    hint: %s\n", surface.EscapeSentence(fix))
 		}
 	}
 }
@@ -282,7 +282,7 @@ func showServer(b *strings.Builder, s scan.Server, looked *time.Time) {
 		reason := cmp.Or(f.Evidence.Reason, launcher.Rules[f.Evidence.Rule])
 		fmt.Fprintf(b, "    %s  %s: %s\n", what, f.Evidence.Rule, surface.Escape(reason))
 		if f.Evidence.Fix != "" {
-			fmt.Fprintf(b, "    write    %s\n", surface.Escape(f.Evidence.Fix))
+			fmt.Fprintf(b, "    write    %s\n", surface.EscapeSentence(f.Evidence.Fix))
 		}
 	}
 }

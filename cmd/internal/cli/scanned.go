@@ -66,7 +66,7 @@ func showScanned(out io.Writer, found *scan.Result) error {
 		shown = true
 		writeFolded(w, what+"  "+surface.Escape(f.Evidence.Subject)+": "+firstLine(f.Evidence.Reason), "    ")
 		if f.Evidence.Fix != "" && !f.Warning {
-			writeFolded(w, "  hint: "+surface.Escape(f.Evidence.Fix), "    ")
+			writeFolded(w, "  hint: "+surface.EscapeSentence(f.Evidence.Fix), "    ")
 		}
 	}
 	if programs > 0 {
