@@ -123,9 +123,9 @@ func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// FileAt returns the file called name, whose client is not given. The client is the one that has a file of
-// that name with the most elements of its path, the first of them, and the shapes are those of all such clients. Without such a client the shapes are
-// anyShapes.
+// FileAt returns the file called name, whose client is not given. The client is the one that has a file of that name
+// with the most elements of its path, the first of them, and the shapes are those of all such clients. Without such a
+// client the shapes are anyShapes.
 func FileAt(name string) File {
 	f := File{Path: name, format: FormatOf(name)}
 	parts, most := spellElements(name), 0

@@ -43,8 +43,8 @@ func (l location) parts() []string { return strings.Split(strings.ToLower(l.path
 // takes for one that is not a pattern.
 func (l location) fitsName(file []string) bool { return l.countFitting(file) > 0 }
 
-// countFitting returns how many of the last elements of such a path match those of l: all that l has, or else as many as
-// fitsName takes; 0 if these do not.
+// countFitting returns how many of the last elements of such a path match those of l: all that l has, or else as many
+// as fitsName takes; 0 if these do not.
 func (l location) countFitting(file []string) int {
 	want := l.parts()
 	if n, ok := countMatched(want, file); ok {

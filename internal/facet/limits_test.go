@@ -70,7 +70,7 @@ func TestEmptyFileIsNotMissed(t *testing.T) {
 			d.Files[i].Size = 0
 		}
 	}
-	f, err := wrap.Wrap(d, "")
+	f, err := facet.Wrap(d, "")
 	if err != nil || len(f.Notes) != 1 || f.Notes[0].What != "docs/" {
 		t.Errorf("%v, notes %v", err, f)
 	}

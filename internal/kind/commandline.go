@@ -129,8 +129,8 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 	declared := s.KindOf(target)
 	switch {
 	case target.Opaque != "":
-		return evidence.Errorf(evidence.Refused, s.Name, "name what is started: a package or an image, or a program or a "+
-			"script by its path, without another program before it", errors.New(target.Opaque))
+		return evidence.Errorf(evidence.Refused, s.Name, "name what is started: a package or an image, or a program "+
+			"or a script by its path, without another program before it", errors.New(target.Opaque))
 	case declared.HasClosure():
 		return evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
