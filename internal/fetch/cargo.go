@@ -261,6 +261,8 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	return string(page), err
 }
 
-func (cargo) owner(name string, _ artifact.Ref, limit int64) (Owner, error) { return readCargoOwner(name, limit) }
+func (cargo) owner(name string, _ artifact.Ref, limit int64) (Owner, error) {
+	return readCargoOwner(name, limit)
+}
 
 func (cargo) summary(string, artifact.Ref, int64) (string, error) { return "", nil }

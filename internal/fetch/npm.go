@@ -200,7 +200,9 @@ func (c *Client) NPMFiles() (user, checkout string, err error) {
 	return c.config.NPM.Files(c.hosts)
 }
 
-func (npm) owner(name string, _ artifact.Ref, limit int64) (Owner, error) { return readNPMOwner(name, limit) }
+func (npm) owner(name string, _ artifact.Ref, limit int64) (Owner, error) {
+	return readNPMOwner(name, limit)
+}
 
 func (npm) summary(name string, _ artifact.Ref, limit int64) (string, error) {
 	data, err := ReadNPMManifest(name, limit)

@@ -230,7 +230,9 @@ func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (strin
 	return owner.Text, nil
 }
 
-func (pypi) owner(name string, _ artifact.Ref, limit int64) (Owner, error) { return readPythonOwner(name, limit) }
+func (pypi) owner(name string, _ artifact.Ref, limit int64) (Owner, error) {
+	return readPythonOwner(name, limit)
+}
 
 func (pypi) summary(name string, _ artifact.Ref, limit int64) (string, error) {
 	owner, err := readPythonOwner(name, limit)
