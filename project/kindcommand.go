@@ -2,7 +2,6 @@ package project
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -13,9 +12,6 @@ var kindCommand = serverKind{
 	checkEntry: func(s ServerLock) error {
 		if s.Entry != "" || s.Closure != nil {
 			return errors.New("a command has neither entry nor closure")
-		}
-		if tree := TreeKey(s.Launch.Tree); s.Launch.Tree != "" && s.Artifacts[tree].IsZero() {
-			return fmt.Errorf("%+q is not among the artifacts", tree)
 		}
 		return nil
 	},

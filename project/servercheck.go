@@ -26,6 +26,8 @@ func (s ServerLock) check() error {
 	switch {
 	case !kind.remote && s.Artifacts[s.Ref].IsZero():
 		return fmt.Errorf("ref %+q is not among the artifacts", s.Ref)
+	case s.Launch.Tree != "" && s.Artifacts[TreeKey(s.Launch.Tree)].IsZero():
+		return fmt.Errorf("%+q is not among the artifacts", TreeKey(s.Launch.Tree))
 	case s.Surface.IsZero() || s.APISurface.IsZero():
 		return errors.New("has no surface")
 	case !known:

@@ -179,15 +179,15 @@ func (raw serverTOML) checkWaivers(s Server) error {
 	return nil
 }
 
-// checkTree refuses a tree of a server that is no program of this disk, and data without a tree.
+// checkTree refuses a tree of a server that runs no code of this disk, and data without a tree.
 func (raw serverTOML) checkTree(s Server) error {
 	switch {
 	case raw.Tree == nil && raw.Data == nil:
 		return nil
 	case s.Tree == "":
 		return errors.New("data names what of a tree the server writes: name the directory as tree")
-	case !s.Kind().Local():
-		return errors.New("tree is of a program of this disk; what a package runs is hashed file by file anyway")
+	case !s.Kind().Local() && !s.Kind().HasClosure():
+		return errors.New("tree is of a program of this disk, or of a package that runs code of this disk")
 	}
 	for _, name := range append([]string{s.Tree}, s.Data...) {
 		if name == "" || len(name) > 4096 || strings.ContainsRune(name, 0) {

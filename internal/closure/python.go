@@ -273,7 +273,12 @@ const StartPython = `import functools, importlib, importlib.machinery as machine
 directory, bytecode, entry, *sys.argv = sys.argv[1:]
 class Loader(machinery.SourceFileLoader):
     def get_data(self, path):
-        return super().get_data(bytecode + path[len(directory):] if path.endswith(".pyc") else path)
+        if path.endswith(".pyc"):
+            if sys.pycache_prefix:
+                path, name = os.path.split(path[len(sys.pycache_prefix):])
+                path = os.path.join(path, "__pycache__", name)
+            path = bytecode + path[len(directory):]
+        return super().get_data(path)
 find = machinery.FileFinder.path_hook((machinery.ExtensionFileLoader, machinery.EXTENSION_SUFFIXES),
     (Loader, machinery.SOURCE_SUFFIXES), (machinery.SourcelessFileLoader, machinery.BYTECODE_SUFFIXES))
 def hook(path):

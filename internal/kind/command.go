@@ -74,11 +74,12 @@ func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 	return o.Report, nil
 }
 
-// missingArtifacts returns evidence of the files of entry that p, opened from the declaration, does not use.
+// missingArtifacts returns evidence of the files of entry, besides a package, that p, opened from the declaration, does
+// not use.
 func missingArtifacts(entry project.ServerLock, p *program.Program) evidence.Report {
 	var report evidence.Report
 	for _, key := range slices.Sorted(maps.Keys(entry.Artifacts)) {
-		if _, ok := p.Artifacts[key]; !ok {
+		if _, ok := p.Artifacts[key]; !ok && (key != entry.Ref || !entry.Source.HasClosure()) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: key, Scheme: evidence.File, Authority: evidence.Lock,
 				Want: []digest.Digest{entry.Artifacts[key]}, Where: project.LockFile,

@@ -30,12 +30,14 @@ type commandFiles struct {
 
 // newCommandFiles returns the empty set of what p, which s declares, reads besides its executable.
 func newCommandFiles(w *workspace.Workspace, p *program.Program, s project.Server) *commandFiles {
-	executable := p.Executable.Path()
-	return &commandFiles{
+	r := &commandFiles{
 		w: w, p: p, arguments: s.Arguments, algorithms: s.Verify.Algorithms(), items: map[string]commandItem{},
-		seen:   map[string]bool{executable: true},
-		hashed: map[string]evidence.Observed{executable: p.Executable.Observed()},
+		seen: map[string]bool{}, hashed: map[string]evidence.Observed{},
 	}
+	if p.Executable != nil {
+		r.seen[p.Executable.Path()], r.hashed[p.Executable.Path()] = true, p.Executable.Observed()
+	}
+	return r
 }
 
 // commandItem is one file, or one directory.

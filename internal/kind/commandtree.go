@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -42,9 +43,11 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("tree names %s, which is no directory", wire.Quoted(s.Tree))
 	}
-	t := &commandTree{dir: dir, written: ownFiles(w, dir), started: []string{p.Executable.Path()}}
-	if p.Interpreter != nil {
-		t.started = append(t.started, p.Interpreter.Path())
+	t := &commandTree{dir: dir, written: ownFiles(w, dir)}
+	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
+		if image != nil {
+			t.started = append(t.started, image.Path())
+		}
 	}
 	for _, name := range s.Data {
 		rel, ok := t.inside(w.Absolute(top, filepath.FromSlash(name)))

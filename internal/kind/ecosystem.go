@@ -25,6 +25,7 @@ type ecosystem struct {
 	closure.Installer
 	kind     project.ServerKind
 	resolver string          // how messages call what resolves packages
+	language string          // that its packages run, as package launcher calls its interpreter; "" if none is needed
 	scheme   evidence.Scheme // what the digest of a package is of
 	recorded bool            // registries have records of its packages
 
@@ -54,6 +55,9 @@ type ecosystem struct {
 	// runtime makes nothing.
 	compile func(ctx context.Context, w *workspace.Workspace, st *store.Store, server string, rt *project.Runtime,
 		tree *store.Slot, judge program.JudgeFunc) (*program.Installed, error)
+	// ignoreBytecode keeps the runtime from compiled code that lies beside code of the project. It is nil if the
+	// runtime reads none.
+	ignoreBytecode func(p *program.Program)
 	// start makes a program start the package of an entry from a slot of the store, with what was compiled of it, or
 	// nil.
 	start func(p *program.Program, w *workspace.Workspace, slot, compiled *store.Slot, entry project.ServerLock) error

@@ -17,7 +17,8 @@ import (
 
 // npm is a package of npm, which node runs.
 var npm = ecosystem{
-	kind: project.KindNPM, resolver: "npm", scheme: evidence.File, recorded: true, Installer: closure.NPM{},
+	kind: project.KindNPM, resolver: "npm", language: "node", scheme: evidence.File,
+	recorded: true, Installer: closure.NPM{},
 	resolve: func(ctx context.Context, h *host.Host, of request, _ *project.Runtime) (*project.Closure, error) {
 		return closure.ResolveNPM(ctx, h, of.name, of.spec, of.before)
 	},

@@ -176,7 +176,12 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 			compiled, r.Trees[platform] = made.Slot, made.Slot.Digest
 		}
 	}
-	return r, k.start(r.Program, d.Workspace, done.Slot, compiled, *entry)
+	if err := k.start(r.Program, d.Workspace, done.Slot, compiled, *entry); err != nil {
+		return r, err
+	}
+	err = k.addNamedCode(ctx, d.Workspace, d.Server, r.Program, entry.Arguments, nil)
+	maps.Copy(entry.Artifacts, r.Program.Artifacts)
+	return r, err
 }
 
 // checkFetched finds what starts a fetched package, and its record if none was named, and compares

@@ -19,7 +19,7 @@ import (
 
 // pypi is a package of PyPI, which python runs.
 var pypi = ecosystem{
-	kind: project.KindPyPI, resolver: "the package index", scheme: evidence.File, recorded: true,
+	kind: project.KindPyPI, resolver: "the package index", language: "python", scheme: evidence.File, recorded: true,
 	Installer: closure.Python{},
 	resolve:   resolvePython,
 	releases:  releasesOf,
@@ -33,6 +33,7 @@ var pypi = ecosystem{
 		return entry, t.Wheel.MCPName, true, err
 	},
 	openRuntime: openPython, others: closure.OtherPythons, compile: program.CompilePython,
+	ignoreBytecode: (*program.Program).IgnoreBytecode,
 	start: func(p *program.Program, _ *workspace.Workspace, slot, bytecode *store.Slot, entry project.ServerLock) error {
 		name := entry.Ref
 		if ref, err := artifact.Parse(entry.Ref); err == nil {

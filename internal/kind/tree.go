@@ -96,7 +96,10 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 		}
 	}
 	before := len(o.Program.Report)
-	err = k.start(o.Program, l.Workspace, slot, compiled, l.Entry)
+	if err = k.start(o.Program, l.Workspace, slot, compiled, l.Entry); err == nil {
+		err = k.addNamedCode(ctx, l.Workspace, l.Server, o.Program, l.Entry.Arguments, &l.Entry)
+		o.Report = append(o.Report, missingArtifacts(l.Entry, o.Program)...)
+	}
 	o.Report = append(o.Report, o.Program.Report[before:]...)
 	return o, err
 }
@@ -221,6 +224,11 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 		}
 		report = append(report, more...)
 	}
+	named, err := k.checkNamedCode(ctx, l, path)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, named...)
 	if k.inspectRuntime != nil { // which is done when it is about to build
 		return report, nil
 	}

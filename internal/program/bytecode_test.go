@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,13 +68,21 @@ def run():
 	}
 	start := func(bytecode string) string {
 		t.Helper()
-		c := exec.Command(rt.Path, append(isolatePython(rt.Version), "-S", "-B", "-c", closure.StartPython, site, bytecode,
-			"hx.main:run", "hx", "argument")...)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
+		p := &Program{Args: slices.Concat([]string{rt.Path}, isolatePython(rt.Version), []string{"-S", "-B", "-c",
+			closure.StartPython, site, bytecode, "hx.main:run", "hx", "argument"})}
+		var said [2]string
+		for i := range said { // the second as it is where code of the project runs, too
+			out, err := exec.Command(p.Args[0], p.Args[1:]...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%q: %v: %s", p.Args, err, out)
+			}
+			said[i] = strings.TrimSpace(string(out))
+			p.IgnoreBytecode()
 		}
-		return strings.TrimSpace(string(out))
+		if said[0] != said[1] {
+			t.Errorf("with bytecode in %q: %s, with code of the project %s", bytecode, said[0], said[1])
+		}
+		return said[0]
 	}
 	const want = "old __init__.py data 1.0 7 ['deep', 'main', 'template'] ['hx', 'argument']"
 	for _, bytecode := range []string{"", st.Dir(), t.TempDir()} { // none, all, and none where some is looked for

@@ -65,6 +65,12 @@ func (p *Program) UsePythonPackage(slot, bytecode *store.Slot, e project.ServerL
 	}
 }
 
+// IgnoreBytecode keeps python from compiled code that lies beside code which its package runs, since the source is what
+// is hashed. [Program.UsePythonPackage] was called before; the package's own bytecode is still read.
+func (p *Program) IgnoreBytecode() {
+	p.Args = slices.Insert(p.Args, 1, "-X", "pycache_prefix="+os.DevNull)
+}
+
 // sitePackages is the directory of the packages in a tree.
 const sitePackages = "site-packages"
 
