@@ -80,7 +80,8 @@ type Target struct {
 	Bin            string    // the executable, if the command line names one beside the package
 	File           string    // the script, archive, directory or Go package of this machine that is run
 	Module         string    // of python -m: found where the interpreter looks for modules
-	Dir            string    // the directory whose project is used: uv run --directory
+	Dir            string    // the directory whose project is used: uv run --directory, --project
+	WorkDir        string    // that the server is started in: uv run --directory; "" for that of the launcher
 	Args           []string  // arguments that reach the server
 	Opaque         string    // why the grammar cannot tell, or ""
 	Shell          bool      // it is opaque because a shell would read it

@@ -1,7 +1,6 @@
 package launcher
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,15 +38,20 @@ var pipxOptions = grammar{
 	values: []string{"--spec", "--python", "--with", "--pip-args", "--path", "--index-url", "-i"},
 }
 
-// choosing are the options of uvx and pipx that choose an interpreter or how versions are resolved,
+// choosing are the options of uvx, uv run and pipx that choose an interpreter or how versions are resolved,
 // which only the launcher itself follows.
 var choosing = []string{"-p", "--python", "--python-preference", "--managed-python", "--no-managed-python",
 	"--prerelease", "--resolution", "--exclude-newer", "--fetch-missing-python"}
 
-// ignoredOptions returns the options that the launcher follows and Hallmark does not, as they are written.
-func ignoredOptions(options []option) (out []string) {
+// elsewhere are the options of uv run that choose another environment, or variables.
+var elsewhere = []string{"--env-file", "--with-editable", "--with-requirements", "--isolated", "--no-project", "--active",
+	"--package"}
+
+// ignoredOptions returns those of options with one of names, which the launcher follows and Hallmark does not, as they
+// are written.
+func ignoredOptions(options []option, names ...string) (out []string) {
 	for _, o := range options {
-		if !slices.Contains(choosing, o.name) {
+		if !slices.Contains(names, o.name) {
 			continue
 		}
 		text := o.name
@@ -76,11 +80,7 @@ func readUV(name string, words []word) Target {
 	case len(rest) > 0 && rest[0].text == "x":
 		return readUVX("uv tool run", rest[1:])
 	case len(rest) > 0 && rest[0].text == "run":
-		t := readUVRun(rest[1:])
-		for _, w := range valuesOf(options, "--project", "--directory") {
-			t.Dir = cmp.Or(t.Dir, w.text)
-		}
-		return t
+		return readUVRun(rest[1:], options)
 	}
 	return opaqueTarget(name, "uv runs servers by 'uv tool run' and 'uv run' only", words)
 }
@@ -88,7 +88,7 @@ func readUV(name string, words []word) Target {
 // readUVX reads what follows uvx: options, the package, its arguments.
 func readUVX(name string, words []word) Target {
 	options, rest, unknown := uvxOptions.readOptions(words)
-	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options), Fetches: true}
+	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options, choosing...), Fetches: true}
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
@@ -153,7 +153,7 @@ func readPipx(name string, words []word) Target {
 	}
 	name = "pipx run"
 	options, rest, unknown := pipxOptions.readOptions(words[1:])
-	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options), Fetches: true}
+	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options, choosing...), Fetches: true}
 	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":
@@ -182,8 +182,9 @@ func readPipx(name string, words []word) Target {
 }
 
 // readUVRun reads what follows uv run: a command in the environment of a project, which the
-// project's own uv.lock pins, and packages that are added to it, which it does not.
-func readUVRun(words []word) Target {
+// project's own uv.lock pins, and packages that are added to it, which it does not. before are
+// the options of uv itself.
+func readUVRun(words []word, before []option) Target {
 	options, rest, unknown := uvRunOptions.readOptions(words)
 	t := Target{Launcher: "uv run", Fetches: true}
 	switch {
@@ -194,9 +195,14 @@ func readUVRun(words []word) Target {
 		t.Opaque, t.Fetches = "uv run without a command", false
 		return t
 	}
-	for _, w := range valuesOf(options, "--project", "--directory") {
+	places := slices.Concat(before, options)
+	for _, w := range valuesOf(places, "--directory") {
+		t.Dir, t.WorkDir = w.text, w.text
+	}
+	for _, w := range valuesOf(places, "--project") {
 		t.Dir = w.text
 	}
+	t.IgnoredOptions = ignoredOptions(options, slices.Concat(choosing, elsewhere)...)
 	first := rest[0].text
 	switch {
 	case isGiven(options, "-m", "--module"):

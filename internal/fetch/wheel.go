@@ -124,6 +124,14 @@ func (w *Wheel) readRequires(text string) {
 	}
 }
 
+// ReadConsoleScripts returns what the commands of an installed package call, "module:function", by their names, from
+// its entry_points.txt.
+func ReadConsoleScripts(text []byte) (map[string]string, error) {
+	w := &Wheel{Scripts: map[string]string{}}
+	err := w.readEntryPoints(string(text))
+	return w.Scripts, err
+}
+
 // readEntryPoints reads the scripts of entry_points.txt, an ini file.
 func (w *Wheel) readEntryPoints(text string) error {
 	section := ""

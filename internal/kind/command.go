@@ -22,7 +22,8 @@ type command struct{ common }
 func (command) Resolve(ctx context.Context, d Declaration) (r Resolved, err error) {
 	launch := d.Server.Launch()
 	r.Entry.Source, r.Entry.Arguments, r.Entry.Variables = project.KindCommand, launch.Arguments, launch.Variables
-	line := commandLine{d.Workspace, d.Server, nil, project.Approval{Path: d.Path}, process.Open}
+	line := commandLine{workspace: d.Workspace, declared: d.Server, approval: project.Approval{Path: d.Path},
+		opener: process.Open}
 	r.Program, err = line.open(ctx, true)
 	if err == nil {
 		r.Entry.Ref, r.Entry.Artifacts = r.Program.OwnKey, r.Program.Artifacts
@@ -36,7 +37,7 @@ func (c command) Open(ctx context.Context, l Locked) (Opened, error) {
 }
 
 func (command) open(ctx context.Context, l Locked, open process.Opener) (o Opened, err error) {
-	o.Program, err = commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, open}.open(ctx, true)
+	o.Program, err = lockedLine(l, open).open(ctx, true)
 	if err == nil {
 		o.Report = append(evidence.Report{}, o.Program.Report...)
 		o.Report = append(o.Report, missingArtifacts(l.Entry, o.Program)...)
@@ -44,9 +45,14 @@ func (command) open(ctx context.Context, l Locked, open process.Opener) (o Opene
 	return o, err
 }
 
+// lockedLine is the command line of a locked server.
+func lockedLine(l Locked, open process.Opener) commandLine {
+	return commandLine{workspace: l.Workspace, declared: l.Server, locked: &l.Entry, approval: l.Approval, opener: open}
+}
+
 // OpenRuntime looks at the program itself or, for a script, its interpreter.
 func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, error) {
-	return commandLine{l.Workspace, l.Server, &l.Entry, l.Approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look}.open(ctx, false)
+	return lockedLine(l, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look).open(ctx, false)
 }
 
 // Check looks at what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not

@@ -35,14 +35,18 @@ type commandLine struct {
 // nil.
 func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, approval project.Approval,
 	open process.Opener) (*program.Program, error) {
-	return commandLine{w, s, nil, approval, open}.open(ctx, false)
+	return commandLine{workspace: w, declared: s, approval: approval, opener: open}.open(ctx, false)
 }
 
 // open opens what a command line runs, and hashes it with the files that it names and, if all is set, with what bounds
 // the code that it may load.
 func (c commandLine) open(ctx context.Context, all bool) (p *program.Program, err error) {
+	c, found, err := c.throughEnvironment()
+	if err != nil {
+		return &program.Program{Server: c.declared.Name}, err
+	}
 	w, s, locked := c.workspace, c.declared, c.locked
-	p, r, err := c.openProgram()
+	p, r, err := c.openProgram(found)
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -61,7 +65,11 @@ func (c commandLine) open(ctx context.Context, all bool) (p *program.Program, er
 		return p, err
 	}
 	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
-	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, p.Executable.Path(), r.hashed)...)
+	exe := p.Executable.Path()
+	if found.written != nil { // which names uv
+		s, exe = *found.written, ""
+	}
+	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, exe, r.hashed)...)
 	for _, why := range r.unknown {
 		p.Report = append(p.Report, evidence.CannotVerify(evidence.Claim{
 			Subject: p.OwnKey, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
@@ -85,10 +93,13 @@ func startedFileEvidence(p *program.Program, locked *project.ServerLock) evidenc
 }
 
 // openProgram opens what a command line runs, and returns an empty set for what that reads besides.
-func (c commandLine) openProgram() (p *program.Program, r *commandFiles, err error) {
+func (c commandLine) openProgram(through environmentLine) (p *program.Program, r *commandFiles, err error) {
 	w, s, path := c.workspace, c.declared, c.approval.Path
 	target := parseTarget(w, s, path)
-	p = &program.Program{Server: s.Name, Path: path, Variables: s.Variables}
+	if through.script != "" {
+		target = launcher.Target{Launcher: "python", File: through.script, Direct: true}
+	}
+	p = &program.Program{Server: s.Name, Path: path, Dir: through.workDir, Variables: s.Variables}
 	if err := refuseTarget(s, target); err != nil {
 		return p, nil, err
 	}

@@ -76,6 +76,10 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 			what = wire.Quoted(entries[more].Name()) + " and all else in the project"
 		}
 	}
+	name := filepath.Base(script.File)
+	if strings.HasSuffix(dir, ".dist-info") { // which names a command of the environment
+		name, what = "its command", "all packages of its environment"
+	}
 	s.Tree = proposeTree(w, script.File, env)
 	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
 	if t, err := newCommandTree(w, s, r.p); err != nil {
@@ -89,7 +93,7 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 		fix += "; or declare the package itself, with npx or uvx as its command"
 	}
 	r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
-		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", filepath.Base(script.File), what)})
+		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", name, what)})
 	return nil
 }
 

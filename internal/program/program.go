@@ -5,6 +5,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,7 @@ type Program struct {
 	Script           *Script        // what an interpreter reads, if one is started
 	Args             []string       // argv
 	Path             string         // PATH that it was found through and gets
+	Dir              string         // that it is started in; "" for the project's
 	Variables        []string
 	Values           map[string]string // variables that its declaration gives values
 	RuntimeVariables []string          // variables that its runtime gets from us, "NAME=VALUE"
@@ -261,7 +263,7 @@ func (p *Program) buildEnvironment(getenv func(string) string, environ []string)
 	return append(p.fixHashSeed(env), p.RuntimeVariables...), nil
 }
 
-// Start runs the program in dir, the project's directory, if adm permits all of it. The directory
+// Start runs the program in dir, the project's directory, or in [Program.Dir], if adm permits all of it. The directory
 // is fixed so that the server finds the same files wherever its client was started.
 func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string,
 	more []string) (*process.Process, error) {
@@ -278,6 +280,6 @@ func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, 
 	}
 	return process.Exec(ctx, adm, p.Subjects, process.Command{
 		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...),
-		Env: env, Dir: dir, Stderr: p.stderr,
+		Env: env, Dir: cmp.Or(p.Dir, dir), Stderr: p.stderr,
 	})
 }
