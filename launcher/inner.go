@@ -26,7 +26,7 @@ func (t Target) InnerLine() []string {
 	case t.Bin != "" && t.Launcher != "uv run":
 		args = append([]string{t.Bin}, args...)
 	case t.Bin == "" && t.isStarter():
-		args = append([]string{t.Packages[0].Name}, args...) // such as tsx, whose arguments name the script
+		args = append([]string{t.Packages[0].Name}, args...) // such as cross-env
 	}
 	return InnerLine(args, len(t.Packages) > 0 && t.Packages[0].Ecosystem == OCI)
 }
@@ -39,9 +39,18 @@ func (t Target) declaredInner() []string {
 	return t.InnerLine()
 }
 
-// isStarter reports whether the package that a target runs is called as a program that starts another one.
+// isStarter reports whether the package that a target runs is called as a program that starts another one, and not a
+// script.
 func (t Target) isStarter() bool {
-	return len(t.Packages) > 0 && t.Packages[0].Ecosystem != OCI && slices.Contains(starters, t.Packages[0].Name)
+	return len(t.Packages) > 0 && t.Packages[0].Ecosystem != OCI && slices.Contains(starters, t.Packages[0].Name) &&
+		!t.RunsScript()
+}
+
+// RunsScript reports whether the package that a target runs is one that only runs the script which its arguments name,
+// such as tsx. The script is not in the package, and whoever locks that locks the script, too.
+func (t Target) RunsScript() bool {
+	return len(t.Packages) > 0 && (t.Packages[0].Ecosystem == NPM || t.Packages[0].Ecosystem == PyPI) &&
+		slices.Contains(scriptRunners, t.Packages[0].Name)
 }
 
 // InnerLine is [Target.InnerLine] for the arguments that a server gets. An image brings its own

@@ -55,7 +55,7 @@
 //	inside a line                                the same, but after a launcher anything except a comma, and
 //	                                             after another program an option or a file
 //
-// A package that is itself called as a program that starts another one, such as tsx, is the first word.
+// A package that is itself called as a program that starts another one, such as cross-env, is the first word.
 //
 // So a value that is only called as a program passes: "--shell bash", "--language go --port 80",
 // "--language python src", "--runtime=node", "--toolsets docker,git". In an image only fetching counts, because

@@ -28,8 +28,10 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 	"asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "busybox", "wine", "wsl", "cargo", "just",
 	"make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env", "npm-run-all", "thv", "jbang",
 	"smithery", "devbox", "devenv", "flox", "pkgx", "pipenv", "ddev", "lando", "distrobox", "aws-vault", "env-cmd",
-	"cross-env", "vite-node", "xcrun", "systemd-run", "firejail", "bwrap", "winpty",
-	"fastmcp"}
+	"cross-env", "vite-node", "xcrun", "systemd-run", "firejail", "bwrap", "winpty"}
+
+// scriptRunners are packages that do nothing but run the script which their arguments name.
+var scriptRunners = []string{"tsx", "ts-node", "vite-node", "mcp", "fastmcp"}
 
 // serversThemselves are those of starters that are a server where their first argument is this command of theirs.
 var serversThemselves = map[string]string{"devbox": "mcp", "mise": "mcp"}

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -31,18 +32,12 @@ func (k ecosystem) addNamedCode(ctx context.Context, w *workspace.Workspace, s p
 		return err
 	}
 	named := slices.Sorted(maps.Keys(r.items))
-	var t *commandTree
-	if s.Tree != "" {
-		var err error
-		if t, err = newCommandTree(w, s, p); err != nil {
-			return evidence.Errorf(evidence.Refused, s.Name, "name a directory of the project: 'hallmark pin "+s.Name+
-				" --tree DIRECTORY'", err)
-		}
-		t.language = k.language
-		r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
+	t, err := k.addPackageTree(r, s)
+	if err != nil {
+		return err
 	}
-	if len(r.items) == 0 {
-		return nil
+	if err := k.judgeNeighbours(r, s, named, t); err != nil || len(r.items) == 0 {
+		return err
 	}
 	if k.ignoreBytecode != nil && p.Executable != nil {
 		k.ignoreBytecode(p)
@@ -50,42 +45,84 @@ func (k ecosystem) addNamedCode(ctx context.Context, w *workspace.Workspace, s p
 	if p.Artifacts == nil {
 		p.Artifacts = map[string]digest.Digest{}
 	}
-	if err := r.addEvidence(ctx, locked); err != nil {
-		return err
+	return r.addEvidence(ctx, locked)
+}
+
+// addPackageTree adds the directory that the declaration of a package names, and returns it; nil if it names none.
+func (k ecosystem) addPackageTree(r *commandFiles, s project.Server) (*commandTree, error) {
+	if s.Tree == "" {
+		return nil, nil
+	}
+	t, err := newCommandTree(r.w, s, r.p)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, s.Name, "name a directory of the project: 'hallmark pin "+s.Name+
+			" --tree DIRECTORY'", err)
+	}
+	t.language = k.language
+	r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
+	return t, nil
+}
+
+// judgeNeighbours looks at what lies beside the named files that are not in the tree t, which may be nil. A package
+// that only runs the script which it is told to is refused with such a script, or with none; what any other does with
+// a file is not known, so that it is said what the file may load.
+func (k ecosystem) judgeNeighbours(r *commandFiles, s project.Server, named []string, t *commandTree) error {
+	runs := launcher.Parse(s.Command, s.Arguments).RunsScript()
+	if runs && len(named) == 0 {
+		return evidence.Errorf(evidence.Refused, s.Name, "name the script in its arguments, as a file that is there",
+			errors.New("the package runs the script that it is told to, and its arguments name none"))
 	}
 	for _, key := range named {
-		if e, ok := r.neighboursEvidence(key, t); ok {
-			p.Report = append(p.Report, e)
+		file := host.RealPath(r.items[key].path)
+		inTree := false
+		if t != nil {
+			rel, in := t.inside(file)
+			inTree = in && !t.leavesOut(rel)
+		}
+		if !inTree && r.hasNeighbours(file) {
+			r.noteNeighbours(s, key, file, runs)
+		}
+		if !runs {
+			continue
+		}
+		top := filepath.Dir(file)
+		if inTree {
+			top = t.dir
+		}
+		if err := r.addAbove(&program.Script{File: file, Language: k.language}, top); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// neighboursEvidence says that a named file outside of the tree t, which may be nil, may load what lies beside it.
-func (r *commandFiles) neighboursEvidence(key string, t *commandTree) (e evidence.Evidence, ok bool) {
-	file := host.RealPath(r.items[key].path)
-	dir := filepath.Dir(file)
-	if t != nil {
-		if rel, in := t.inside(file); in && !t.leavesOut(rel) {
-			return e, false
-		}
-	}
-	alone := commandTree{dir: dir, written: ownFiles(r.w, dir)}
-	entries, err := os.ReadDir(dir)
-	if err == nil && !slices.ContainsFunc(entries, func(d os.DirEntry) bool {
-		return !alone.leavesOut(d.Name()) && !r.seen[filepath.Join(dir, d.Name())]
-	}) {
-		return e, false
-	}
+// noteNeighbours says, of a named file, that it may load what lies beside it: as a refusal if the package runs it.
+func (r *commandFiles) noteNeighbours(s project.Server, key, file string, runs bool) {
 	where := "the project"
-	if rel := host.RelativeTo(r.w.Dir, dir); rel != "." {
+	if rel := host.RelativeTo(r.w.Dir, filepath.Dir(file)); rel != "." {
 		where = rel
 	}
-	return evidence.CannotVerify(evidence.Claim{
+	fix := fmt.Sprintf("'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{proposeTree(r.w, file, "")}))
+	if runs {
+		r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused,
+			Hint: "run " + fix + ", which locks the whole directory",
+			Err:  fmt.Errorf("%s may load other files of %s, which no hash of it covers", filepath.Base(file), where)})
+		return
+	}
+	r.p.Report = append(r.p.Report, evidence.CannotVerify(evidence.Claim{
 		Subject: key, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
-	}, evidence.Unsupported, fmt.Sprintf("the package may run it, and it may load other files of %s; 'hallmark pin %s "+
-		"--tree %s' locks them all", where, r.p.Server,
-		host.QuoteArguments([]string{proposeTree(r.w, file, "")}))), true
+	}, evidence.Unsupported, "the package may run it, and it may load other files of "+where+"; "+fix+
+		" locks them all"))
+}
+
+// hasNeighbours reports whether other files than those that are hashed lie beside a file.
+func (r *commandFiles) hasNeighbours(file string) bool {
+	dir := filepath.Dir(file)
+	alone := commandTree{dir: dir, written: ownFiles(r.w, dir)}
+	entries, err := os.ReadDir(dir)
+	return err != nil || slices.ContainsFunc(entries, func(d os.DirEntry) bool {
+		return !alone.leavesOut(d.Name()) && !r.seen[filepath.Join(dir, d.Name())]
+	})
 }
 
 // checkNamedCode compares the code that the arguments of a locked package name, without starting anything.
