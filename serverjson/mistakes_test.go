@@ -1,6 +1,7 @@
 package serverjson
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,20 @@ func TestMistakes(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) || c.not != "" && strings.Contains(err.Error(), c.not) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Emoji have code points that are not displayed, which hide nothing.
+func TestEmojiIsText(t *testing.T) {
+	for text, hides := range map[string]bool{"\U0001f5c2\ufe0f Notes": false, "\U0001f468\u200d\U0001f469\u200d\U0001f467": false,
+		"Notes\ufe0f": true, "Notes \u200b": true} {
+		d, err := Parse([]byte(doc("description", strconv.Quote(text))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if issues := d.Validate(); len(issues) > 0 != hides {
+			t.Errorf("%+q: %v", text, issues)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func (v *validation) checkServer(d *Document) {
 		v.fail("/title", "title-whitespace-only", "the title is white space")
 	}
 	for path, s := range map[string]string{"/title": d.Title, "/description": d.Description, "/version": d.Version} {
-		if len(surface.FindHidden(s)) > 0 {
+		if surface.HidesText(s) {
 			v.warn(path, "hidden-characters", "holds characters that are not visible: %s", surface.Escape(clip(s)))
 		}
 	}

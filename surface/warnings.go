@@ -170,6 +170,10 @@ type hiddenTally struct {
 // maxSpelt is how many bytes of what tag characters spell a warning shows.
 const maxSpelt = 200
 
+// HidesText reports whether s has anything that [FindHidden] finds and ordinary text does not use: the selectors and
+// joiners of emoji, and the joiners between letters of scripts that need them, are no reason to warn.
+func HidesText(s string) bool { return len(tallyHidden(s).first) > 0 }
+
 // tallyHidden is [FindHidden] without what ordinary text uses: the selectors and joiners of
 // emoji, and the joiners between letters of scripts that need them.
 func tallyHidden(s string) hiddenTally {
