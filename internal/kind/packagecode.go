@@ -125,6 +125,27 @@ func (r *commandFiles) hasNeighbours(file string) bool {
 	})
 }
 
+// FindNamedCode returns a file of code that arguments name if they are read in dir, and not if they are read in the
+// directory of the project, of which what is named is hashed; "" if there is none.
+func FindNamedCode(w *workspace.Workspace, s project.Server, dir string, arguments []string) (string, error) {
+	var sets [2]*commandFiles // of the project's directory, which are hashed, and of dir
+	for i, at := range []*workspace.Workspace{w, workspace.Empty(w.Host, dir)} {
+		r := newCommandFiles(at, &program.Program{Server: s.Name}, s)
+		r.arguments = arguments
+		if err := r.addNamedFiles(); err != nil {
+			return "", err
+		}
+		sets[i] = r
+	}
+	for _, key := range slices.Sorted(maps.Keys(sets[1].items)) {
+		file := host.RealPath(sets[1].items[key].path)
+		if !sets[0].seen[file] {
+			return file, nil
+		}
+	}
+	return "", nil
+}
+
 // checkNamedCode compares the code that the arguments of a locked package name, without starting anything.
 func (k ecosystem) checkNamedCode(ctx context.Context, l Locked, path string) (evidence.Report, error) {
 	p := &program.Program{Server: l.Server.Name, Path: path, OwnKey: l.Entry.Ref}

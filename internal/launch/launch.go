@@ -7,6 +7,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -96,7 +97,11 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 		return 0, judged, false, err
 	}
 	stopWatching()
-	process, err := prog.Start(ctx, h, adm, l.startDir(), o.Arguments)
+	startDir := l.startDir()
+	if err := l.checkStartDir(startDir); err != nil {
+		return 0, judged, false, err
+	}
+	process, err := prog.Start(ctx, h, adm, startDir, o.Arguments)
 	if err != nil {
 		return 0, judged, false, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
@@ -128,16 +133,33 @@ func (l *Launch) guardOptions() guard.Options {
 
 // startDir returns the directory in which the server is started: the project's, so that it finds the same files
 // wherever its client was started. What is fetched for the user's own clients belongs to no project, and is started
-// where its client is, as without Hallmark.
+// where its client is, as without Hallmark, unless it runs code of this disk.
 func (l *Launch) startDir() string {
 	w := l.Workspace
-	if w.Home == "" || l.Entry == nil || l.Entry.Source.Local() || l.Entry.Launch.Facet != "" {
+	if w.Home == "" || l.Entry == nil || l.Entry.Source.Local() || len(l.Entry.Artifacts) > 1 ||
+		l.Entry.Launch.Facet != "" {
 		return w.Dir
 	}
 	if dir, err := os.Getwd(); err == nil {
 		return dir
 	}
 	return w.Dir
+}
+
+// checkStartDir refuses a start in a directory of which the arguments of the server name code, which is not the code
+// that was hashed: that is of the project's directory.
+func (l *Launch) checkStartDir(dir string) error {
+	if dir == l.Workspace.Dir || l.Entry == nil || !l.Entry.Source.HasClosure() {
+		return nil
+	}
+	name, err := kind.FindNamedCode(l.Workspace, l.Declared, dir, l.Entry.Arguments)
+	if err != nil || name == "" {
+		return err
+	}
+	return evidence.Errorf(evidence.Refused, l.Declared.Name,
+		"write its whole path in the arguments, and run 'hallmark pin "+l.Declared.Name+l.Workspace.ProjectFlag()+"'",
+		fmt.Errorf("its arguments name code in the directory in which its client starts it, which is not locked: %s",
+			surface.Escape(name)))
 }
 
 // Launch is one server that is being prepared for its start.
