@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"regexp"
 	"sync"
 
@@ -79,9 +78,7 @@ func nameEntry(text string, of evidence.Entry) string {
 	return namelessCommand().ReplaceAllStringFunc(text, func(found string) string {
 		command, name := namelessCommand().FindStringSubmatch(found)[1], of.Server
 		switch command {
-		case "upgrade":
-			name = cmp.Or(of.Server, of.Facet)
-		case "remove":
+		case "upgrade", "remove": // 'upgrade' of all servers asks for each
 			name = of.Facet
 		}
 		if name == "" {

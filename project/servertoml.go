@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
+	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // serverTOML is the table of a server as TOML holds it.
@@ -186,8 +187,8 @@ func (raw serverTOML) checkTree(s Server) error {
 		return nil
 	case s.Tree == "":
 		return errors.New("data names what of a tree the server writes: name the directory as tree")
-	case !s.Kind().Local() && !s.Kind().HasClosure():
-		return errors.New("tree is of a program of this disk, or of a package that runs code of this disk")
+	case !s.Kind().Local() && !s.isToldToRun():
+		return errors.New("tree is of a program of this disk, or of a package whose arguments name code of it")
 	}
 	for _, name := range append([]string{s.Tree}, s.Data...) {
 		if name == "" || len(name) > 4096 || strings.ContainsRune(name, 0) {
@@ -195,6 +196,12 @@ func (raw serverTOML) checkTree(s Server) error {
 		}
 	}
 	return nil
+}
+
+// isToldToRun reports whether s is a package that has arguments, which may name code of this disk.
+func (s Server) isToldToRun() bool {
+	t := launcher.Parse(s.Command, s.Arguments)
+	return s.KindOf(t).HasClosure() && len(t.Args) > 0
 }
 
 // checkDemands refuses unknown values of the keys that say how much is refused.

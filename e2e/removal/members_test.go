@@ -190,7 +190,7 @@ var unreadTypes = []unread{
 		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
 		"internal/check.MachineFinding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/record.Member " +
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run internal/record.Member " +
 		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
 		"internal/fetch.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
 		"internal/changes.Facet internal/check.Chain internal/check.Link " +

@@ -59,7 +59,7 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 			case w.Contains(home):
 				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config,
 					surface.Escape(home))
-			case w.Contains(config) && !sameDir(home, exe):
+			case (w.Contains(config) || runtime.GOOS != "windows") && !sameDir(home, exe):
 				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config,
 					surface.Escape(home), exe)
 			}
@@ -89,6 +89,23 @@ func sameDir(home, exe string) bool {
 		}
 	}
 	return false
+}
+
+// SharesPackages reports whether the environment in dir takes the packages of its interpreter, too. Versions of Python
+// read pyvenv.cfg in different ways, so anything but one plain "false", or nothing, counts.
+func SharesPackages(dir string) (bool, error) {
+	data, err := host.ReadFile(filepath.Join(dir, "pyvenv.cfg"), MaxVenv)
+	if err != nil {
+		return false, err
+	}
+	shares := false
+	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		key, value, _ := strings.Cut(line, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "include-system-site-packages") {
+			shares = shares || strings.TrimSpace(strings.ToLower(value)) != "false"
+		}
+	}
+	return shares, nil
 }
 
 // venvHome returns the directory that a pyvenv.cfg names as its home. Versions of Python read the

@@ -2,9 +2,11 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
@@ -75,9 +77,26 @@ func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 		if evidence.ClassOf(err) == evidence.Refused { // as run would
 			c.Scheme, c.Want, c.Text = evidence.Unhashed, nil, "a program that 'run' would start"
 		}
-		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, err.Error())}, nil
+		return evidence.Report{unreadableEvidence(c, err)}, nil
 	}
 	return o.Report, nil
+}
+
+// unreadableEvidence says that what a claim is about could not be read, with the hint of the error.
+func unreadableEvidence(c evidence.Claim, err error) evidence.Evidence {
+	var problem *evidence.Error
+	if !errors.As(err, &problem) || problem.Err == nil {
+		return evidence.CannotVerify(c, evidence.Unreadable, err.Error())
+	}
+	e := evidence.CannotVerify(c, evidence.Unreadable, problem.Err.Error())
+	e.Fix = problem.Hint
+	return e
+}
+
+// isPackage reports whether a key of the artifacts of an entry names a package, which its closure is about.
+func isPackage(key string) bool {
+	ref, err := artifact.Parse(key)
+	return err == nil && ref.Kind() != artifact.File
 }
 
 // missingArtifacts returns evidence of the files of entry, besides a package, that p, opened from the declaration, does
@@ -85,7 +104,7 @@ func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
 func missingArtifacts(entry project.ServerLock, p *program.Program) evidence.Report {
 	var report evidence.Report
 	for _, key := range slices.Sorted(maps.Keys(entry.Artifacts)) {
-		if _, ok := p.Artifacts[key]; !ok && (key != entry.Ref || !entry.Source.HasClosure()) {
+		if _, ok := p.Artifacts[key]; !ok && (entry.Source.Local() || !isPackage(key)) {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: key, Scheme: evidence.File, Authority: evidence.Lock,
 				Want: []digest.Digest{entry.Artifacts[key]}, Where: project.LockFile,

@@ -99,7 +99,8 @@ func (c commandLine) openProgram(through environmentLine) (p *program.Program, r
 	if through.script != "" {
 		target = launcher.Target{Launcher: "python", File: through.script, Direct: true}
 	}
-	p = &program.Program{Server: s.Name, Path: path, Dir: through.workDir, Variables: s.Variables}
+	p = &program.Program{Server: s.Name, Path: path, Dir: through.workDir, Environment: through.env,
+		Variables: s.Variables}
 	if err := refuseTarget(s, target); err != nil {
 		return p, nil, err
 	}

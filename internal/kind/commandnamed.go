@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -17,12 +18,16 @@ const maxNamed = 1 << 14
 // addNamedFiles adds the files of code that arguments name, whatever the program does with them.
 func (r *commandFiles) addNamedFiles() error {
 	w, p := r.w, r.p
-	dirs := []string{w.Dir}
+	start := cmp.Or(p.Dir, w.Dir) // where the program reads names
+	dirs := []string{start}
 	var names []string
 	for _, word := range r.arguments {
 		for _, name := range argumentNames(word) {
-			if info, err := os.Stat(w.Absolute(w.Dir, name)); err == nil && info.IsDir() {
-				dirs = append(dirs, w.Absolute(w.Dir, name))
+			if below, ok := strings.CutPrefix(name, "~/"); ok { // which programs may take for the home directory
+				name = filepath.Join(w.Host.Getenv("HOME"), below)
+			}
+			if info, err := os.Stat(w.Absolute(start, name)); err == nil && info.IsDir() {
+				dirs = append(dirs, w.Absolute(start, name))
 				continue
 			}
 			names = append(names, name)

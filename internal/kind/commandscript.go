@@ -98,7 +98,8 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 }
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
-// one of the project, or the innermost elsewhere, that a package manager keeps its files in. It is only a proposal.
+// one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
+// environment, too. It is only a proposal.
 func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
@@ -114,6 +115,12 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 		if within && dir == top || !within && marks {
 			break
 		}
+	}
+	for env != "" && best != filepath.Dir(best) {
+		if rel, err := filepath.Rel(best, host.RealPath(env)); err == nil && filepath.IsLocal(rel) {
+			break
+		}
+		best = filepath.Dir(best)
 	}
 	rel, err := filepath.Rel(top, best)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -215,16 +222,20 @@ func ignoreBytecode(p *program.Program) error {
 	return nil
 }
 
-// findEnvironment returns the environment of python in the project, or around the script, whose interpreter is started,
-// "" if there is none.
+// findEnvironment returns the environment of python whose interpreter is started, "" if there is none. One of the
+// machine, outside of the project and found in PATH, counts as its python.
 func findEnvironment(w *workspace.Workspace, p *program.Program) string {
+	if p.Environment != "" {
+		return p.Environment
+	}
 	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
 		if image == nil {
 			continue
 		}
 		for _, name := range image.Chain {
+			inPath := slices.Contains(filepath.SplitList(p.Path), filepath.Dir(name))
 			for _, dir := range []string{filepath.Dir(name), filepath.Dir(filepath.Dir(name))} {
-				if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && w.Contains(dir) {
+				if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && (w.Contains(dir) || !inPath) {
 					return dir
 				}
 			}

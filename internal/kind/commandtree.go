@@ -44,6 +44,9 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 		return nil, fmt.Errorf("tree names %s, which is no directory", wire.Quoted(s.Tree))
 	}
 	t := &commandTree{dir: dir, written: ownFiles(w, dir)}
+	if p.Runtime != nil {
+		t.started = append(t.started, p.Runtime.Path)
+	}
 	for _, image := range []*process.Image{p.Executable, p.Interpreter} {
 		if image != nil {
 			t.started = append(t.started, image.Path())
@@ -78,14 +81,32 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 	if env == "" {
 		return nil
 	}
+	shared, err := closure.SharesPackages(env)
+	if err != nil {
+		return err
+	}
+	if project := filepath.Dir(env); p.Environment != "" {
+		if _, ok := t.inside(host.RealPath(project)); !ok {
+			return fmt.Errorf("the project %s is not in the directory %s", wire.Quoted(host.RelativeTo(w.Dir, project)),
+				wire.Quoted(s.Tree))
+		}
+	}
 	env = host.RealPath(env)
 	rel, ok := t.inside(env)
 	switch {
+	case shared:
+		return fmt.Errorf("its environment loads the packages of the machine, too: make it without " +
+			"--system-site-packages")
 	case !ok:
 		return fmt.Errorf("its packages lie in %s, outside of the directory %s", wire.Quoted(host.RelativeTo(w.Dir, env)),
 			wire.Quoted(s.Tree))
 	case env != filepath.Dir(p.Script.File): // else modules are imported from all of it
 		t.environment = rel
+		for _, data := range t.written {
+			if strings.HasPrefix(rel+"/", data+"/") || strings.HasPrefix(data, rel+"/") {
+				return fmt.Errorf("data names %s, from which code is loaded", wire.Quoted(data))
+			}
+		}
 	}
 	return nil
 }
@@ -216,7 +237,10 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 		if err != nil {
 			continue // a comment, code, or nothing that exists
 		}
-		if _, ok := t.inside(real); !ok {
+		if below, ok := t.inside(real); ok && t.leavesOut(below) {
+			return fmt.Errorf("%s adds the packages of %s, which is not hashed", surface.Escape(rel),
+				surface.Escape(below))
+		} else if !ok {
 			return fmt.Errorf("%s adds the packages of %s, which lies outside of it", surface.Escape(rel), surface.Escape(real))
 		}
 	}
@@ -232,7 +256,8 @@ func (t *commandTree) hash(ctx context.Context) (o evidence.Observed, err error)
 	entries, _, err := t.list()
 	if err != nil {
 		return o, evidence.Errorf(evidence.Refused, t.dir,
-			"copy what it leads to into the directory, or name one that holds both as 'tree'", err)
+			"copy what it leads to into the directory, name one that holds both as 'tree', or, if the server loads "+
+				"nothing from there, name it as 'data'", err)
 	}
 	files, links := make([]tree.File, len(entries)), map[string]string{}
 	for i, e := range entries {

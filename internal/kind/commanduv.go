@@ -2,13 +2,17 @@ package kind
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -35,6 +39,7 @@ sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(modu
 // environmentLine says what the line of [commandLine.throughEnvironment] does not.
 type environmentLine struct {
 	written *project.Server // the declaration as it is written; nil if the line is
+	env     string          // the environment of python that it is started in
 	script  string          // the file among the arguments that counts as the script; "" if the line tells
 	workDir string          // that it is started in; "" for that of the project
 }
@@ -47,29 +52,14 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Module != "" {
 		return c, found, nil // which is refused, or needs nothing of uv
 	}
-	refuse := func(hint, format string, args ...any) (commandLine, environmentLine, error) {
-		return c, found, evidence.Errorf(evidence.Refused, s.Name, hint, fmt.Errorf(format, args...))
+	if err := refuseUVLine(t, s.Name); err != nil {
+		return c, found, err
 	}
-	switch {
-	case len(t.Packages) > 0 && t.Packages[0].Ecosystem == launcher.PyPI:
-		return refuse(hintInstead(t), "'uv run --with %s' adds packages to an environment, which no lock of Hallmark "+
-			"holds", wire.Quoted(t.Packages[0].Text))
-	case len(t.Packages) > 0:
-		return refuse("keep it as a file", "uv run would download and run %s", wire.Quoted(t.Packages[0].Text))
-	case len(t.IgnoredOptions) > 0:
-		return refuse("leave it out; the environment is used as 'uv sync' made it",
-			"its option %s is of uv, which is not started", wire.Quoted(t.IgnoredOptions[0]))
-	case t.WorkDir != "" && t.WorkDir != t.Dir:
-		return refuse("name one directory, with --directory", "--project and --directory name two directories")
+	env, err := openUVEnvironment(s.Name, w.Absolute(w.Dir, t.Dir))
+	if err != nil {
+		return c, found, err
 	}
-	at := w.Absolute(w.Dir, t.Dir)
-	env := findUVEnvironment(at)
-	if env == "" {
-		return refuse(fmt.Sprintf("run 'uv sync --project %s', which makes it", host.QuoteArguments([]string{at})),
-			"there is no environment .venv in %s or above, and uv, which would make one, is not started",
-			surface.Escape(at))
-	}
-	found.written = &s
+	found.written, found.env = &s, env
 	if work := w.Absolute(w.Dir, t.WorkDir); work != w.Dir {
 		found.workDir = work
 	}
@@ -79,7 +69,8 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	}
 	file, entry, err := findConsoleScript(env, t.Bin)
 	if err != nil {
-		return refuse("name the script's file: uv run FILE.py", "%w", err)
+		return c, found, evidence.Errorf(evidence.Refused, s.Name,
+			"run 'uv sync' if the project declares it; else name the script's file: uv run FILE.py", err)
 	}
 	found.script = file
 	c.declared.Command = environmentPython(env)
@@ -87,12 +78,54 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	return c, found, nil
 }
 
+// refuseUVLine refuses what only uv would do of a line of "uv run", and what needs nothing of it.
+func refuseUVLine(t launcher.Target, server string) error {
+	refuse := func(hint, format string, args ...any) error {
+		return evidence.Errorf(evidence.Refused, server, hint, fmt.Errorf(format, args...))
+	}
+	switch {
+	case len(t.Packages) > 0 && t.Packages[0].Ecosystem == launcher.PyPI:
+		return refuse(hintInstead(t), "'--with %s' adds packages that no lock of Hallmark holds",
+			surface.Escape(t.Packages[0].Text))
+	case len(t.Packages) > 0:
+		return refuse("download it into the project, and name that file", "uv run would download and run %s",
+			wire.Quoted(t.Packages[0].Text))
+	case len(t.IgnoredOptions) > 0:
+		return refuse("leave it out: the environment is used as 'uv sync' made it, and variables are named under "+
+			"'variables' in hallmark.toml",
+			"its option %s is of uv, which is not started", wire.Quoted(t.IgnoredOptions[0]))
+	case t.WorkDir != "" && t.WorkDir != t.Dir:
+		return refuse("leave --project out", "--project and --directory name two directories")
+	case t.File != "" && t.Bin != "" && t.Bin != "python" && t.Bin != "python3":
+		return refuse("declare that program itself as 'command'", "uv run would only start %s", wire.Quoted(t.Bin))
+	case t.File == ".":
+		return refuse("name that file", "'uv run .' starts the file __main__.py")
+	case t.File != "" && t.Bin != "" && !slices.Contains(t.Args, t.File):
+		return refuse("write the script as an argument of its own", "its script is joined to an option")
+	case strings.ContainsAny(t.Bin, `/\`):
+		return refuse("name the program itself in 'command'", "uv run would only start %s", wire.Quoted(t.Bin))
+	}
+	return nil
+}
+
+// openUVEnvironment returns the environment that "uv run" uses in the directory at, and refuses one that is not there.
+func openUVEnvironment(server, at string) (string, error) {
+	env, makes := findUVEnvironment(at)
+	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err == nil {
+		return env, nil
+	}
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		return "", evidence.Errorf(evidence.Refused, server, "name the directory of the project",
+			fmt.Errorf("there is no directory %s", surface.Escape(at)))
+	}
+	return "", evidence.Errorf(evidence.Refused, server,
+		fmt.Sprintf("run '%s %s', which makes it", makes, host.QuoteArguments([]string{filepath.Dir(env)})),
+		fmt.Errorf("there is no environment %s, and uv, which would make it, is not started", surface.Escape(env)))
+}
+
 // throughScript is throughEnvironment for a file.
 func (c commandLine) throughScript(t launcher.Target, env, workDir string) (commandLine, error) {
 	w, s := c.workspace, c.declared
-	if t.Bin != "" && launcher.InterpreterName(t.Bin) != "python" {
-		return c, nil
-	}
 	file := t.File
 	if workDir != "" {
 		file = w.Absolute(workDir, file)
@@ -106,9 +139,13 @@ func (c commandLine) throughScript(t launcher.Target, env, workDir string) (comm
 	if err != nil {
 		return c, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
+	if data == nil {
+		return c, evidence.Errorf(evidence.Operation, s.Name, "name the script by its path from there",
+			fmt.Errorf("there is no file %s in %s", wire.Quoted(t.File), surface.Escape(cmp.Or(workDir, w.Dir))))
+	}
 	if t.Bin == "" && bytes.Contains(append([]byte("\n"), data...), []byte("\n# /// script")) {
-		return c, evidence.Errorf(evidence.Refused, s.Name, "write them into a project with 'uv init --bare' and 'uv "+
-			"add', and leave that part of the head out",
+		return c, evidence.Errorf(evidence.Refused, s.Name, "run 'uv init' and 'uv add NAME' for each, and "+
+			"delete the lines from '# /// script' to '# ///'",
 			fmt.Errorf("%s names packages in its head, which uv would install at each start", wire.Quoted(t.File)))
 	}
 	c.declared.Command, c.declared.Arguments = environmentPython(env), args
@@ -132,19 +169,29 @@ func hintInstead(t launcher.Target) string {
 	return "declare command = " + command + ", arguments = " + args + "; or " + add
 }
 
-// findUVEnvironment returns the environment that "uv run" uses in dir, "" if there is none yet.
-func findUVEnvironment(dir string) string {
-	for {
-		env := filepath.Join(dir, ".venv")
-		if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err == nil {
-			return env
+// findUVEnvironment returns the environment that "uv run" uses in dir, which may not be there yet, and the command of
+// uv that makes it: that of the workspace around the project, of the project, or, without one, the nearest.
+func findUVEnvironment(dir string) (env, makes string) {
+	var nearest, projectDir string
+	for at := dir; ; at = filepath.Dir(at) {
+		text, err := host.ReadFile(filepath.Join(at, "pyproject.toml"), maxScript)
+		switch {
+		case err == nil && text != nil && projectDir == "":
+			projectDir = at
+		case err == nil && bytes.Contains(text, []byte("[tool.uv.workspace]")):
+			projectDir = at
 		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
+		if _, err := os.Stat(filepath.Join(at, ".venv", "pyvenv.cfg")); err == nil && nearest == "" {
+			nearest = at
 		}
-		dir = up
+		if at == filepath.Dir(at) {
+			break
+		}
 	}
+	if projectDir != "" {
+		return filepath.Join(projectDir, ".venv"), "uv sync --project"
+	}
+	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory"
 }
 
 // environmentPython is the python of an environment.
@@ -178,6 +225,8 @@ func findConsoleScript(env, name string) (file, entry string, err error) {
 		found := scripts[name]
 		switch {
 		case found == "":
+		case !entryPointRE().MatchString(found):
+			return "", "", fmt.Errorf("its entry point %s is none that can be called", wire.Quoted(found))
 		case file != "":
 			return "", "", fmt.Errorf("two packages of its environment have a command %s", wire.Quoted(name))
 		default:
@@ -189,6 +238,11 @@ func findConsoleScript(env, name string) (file, entry string, err error) {
 	}
 	return file, entry, nil
 }
+
+// entryPointRE is an entry point: a module, and an object in it.
+var entryPointRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+})
 
 // maxEntryPoints bounds a file with entry points, in bytes.
 const maxEntryPoints = 1 << 20

@@ -125,35 +125,45 @@ func (r *commandFiles) hasNeighbours(file string) bool {
 	})
 }
 
-// FindNamedCode returns a file of code that arguments name if they are read in dir, and not if they are read in the
-// directory of the project, of which what is named is hashed; "" if there is none.
-func FindNamedCode(w *workspace.Workspace, s project.Server, dir string, arguments []string) (string, error) {
-	var sets [2]*commandFiles // of the project's directory, which are hashed, and of dir
-	for i, at := range []*workspace.Workspace{w, workspace.Empty(w.Host, dir)} {
-		r := newCommandFiles(at, &program.Program{Server: s.Name}, s)
-		r.arguments = arguments
-		if err := r.addNamedFiles(); err != nil {
-			return "", err
-		}
-		sets[i] = r
+// FindNamedCode returns a file of code that arguments name if they are read in dir, and that is not hashed: hashed are
+// those that the arguments of the entry name, read in the directory of the project, and the tree of s. "" if there is
+// none.
+func FindNamedCode(w *workspace.Workspace, s project.Server, entry project.ServerLock, dir string, arguments []string) (
+	string, error) {
+	hashed := newCommandFiles(w, &program.Program{Server: s.Name}, s)
+	hashed.arguments = entry.Arguments
+	named := newCommandFiles(workspace.Empty(w.Host, dir), &program.Program{Server: s.Name}, s)
+	named.arguments = arguments
+	if err := errors.Join(hashed.addNamedFiles(), named.addNamedFiles()); err != nil {
+		return "", err
 	}
-	for _, key := range slices.Sorted(maps.Keys(sets[1].items)) {
-		file := host.RealPath(sets[1].items[key].path)
-		if !sets[0].seen[file] {
-			return file, nil
+	for _, key := range slices.Sorted(maps.Keys(named.items)) {
+		file := host.RealPath(named.items[key].path)
+		if hashed.seen[file] {
+			continue
 		}
+		if s.Tree != "" {
+			t, err := newCommandTree(w, project.Server{Tree: s.Tree, Data: s.Data}, &program.Program{})
+			if err != nil {
+				return "", err
+			}
+			if rel, ok := t.inside(file); ok && !t.leavesOut(rel) {
+				continue
+			}
+		}
+		return file, nil
 	}
 	return "", nil
 }
 
 // checkNamedCode compares the code that the arguments of a locked package name, without starting anything.
 func (k ecosystem) checkNamedCode(ctx context.Context, l Locked, path string) (evidence.Report, error) {
-	p := &program.Program{Server: l.Server.Name, Path: path, OwnKey: l.Entry.Ref}
+	p := &program.Program{Server: l.Server.Name, Path: path, OwnKey: l.Entry.Ref, Runtime: l.Approval.Runtime}
 	err := k.addNamedCode(ctx, l.Workspace, l.Server, p, l.Entry.Arguments, &l.Entry)
 	if errors.Is(err, os.ErrNotExist) || evidence.ClassOf(err) == evidence.Refused {
-		return evidence.Report{evidence.CannotVerify(evidence.Claim{Subject: l.Entry.Ref, Scheme: evidence.Unhashed,
+		return evidence.Report{unreadableEvidence(evidence.Claim{Subject: l.Entry.Ref, Scheme: evidence.Unhashed,
 			Authority: evidence.Lock, Where: project.LockFile, Text: "code that its arguments name, as 'run' reads it"},
-			evidence.Unreadable, err.Error())}, nil
+			err)}, nil
 	}
 	return append(p.Report, missingArtifacts(l.Entry, p)...), err
 }

@@ -5,6 +5,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	}
 	stopWatching()
 	startDir := l.startDir()
-	if err := l.checkStartDir(startDir); err != nil {
+	if err := l.checkNamedCode(cmp.Or(prog.Dir, startDir)); err != nil {
 		return 0, judged, false, err
 	}
 	process, err := prog.Start(ctx, h, adm, startDir, o.Arguments)
@@ -146,20 +147,25 @@ func (l *Launch) startDir() string {
 	return w.Dir
 }
 
-// checkStartDir refuses a start in a directory of which the arguments of the server name code, which is not the code
-// that was hashed: that is of the project's directory.
-func (l *Launch) checkStartDir(dir string) error {
-	if dir == l.Workspace.Dir || l.Entry == nil || !l.Entry.Source.HasClosure() {
+// checkNamedCode refuses code that the server is told to run and that was not hashed: what the arguments of a package
+// name in dir, in which it is started, and what further arguments name, which a person approved by their text.
+func (l *Launch) checkNamedCode(dir string) error {
+	if l.Entry == nil || !l.Entry.Source.HasClosure() && !l.Entry.Source.Local() {
 		return nil
 	}
-	name, err := kind.FindNamedCode(l.Workspace, l.Declared, dir, l.Entry.Arguments)
-	if err != nil || name == "" {
+	hint := "write its whole path in the arguments, and run 'hallmark pin "
+	arguments := l.Options.Arguments
+	if dir != l.Workspace.Dir && l.Entry.Source.HasClosure() {
+		arguments = slices.Concat(l.Entry.Arguments, arguments)
+	} else if len(arguments) > 0 {
+		hint = "name it in 'arguments' in hallmark.toml, and run 'hallmark pin "
+	}
+	file, err := kind.FindNamedCode(l.Workspace, l.Declared, *l.Entry, dir, arguments)
+	if err != nil || file == "" {
 		return err
 	}
-	return evidence.Errorf(evidence.Refused, l.Declared.Name,
-		"write its whole path in the arguments, and run 'hallmark pin "+l.Declared.Name+l.Workspace.ProjectFlag()+"'",
-		fmt.Errorf("its arguments name code in the directory in which its client starts it, which is not locked: %s",
-			surface.Escape(name)))
+	return evidence.Errorf(evidence.Refused, l.Declared.Name, hint+l.Declared.Name+l.Workspace.ProjectFlag()+"'",
+		fmt.Errorf("its arguments name code that is not locked: %s", surface.Escape(file)))
 }
 
 // Launch is one server that is being prepared for its start.

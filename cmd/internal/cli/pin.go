@@ -331,6 +331,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
 		}
 	}
+	for _, name := range e.Launch.Data {
+		fmt.Fprintf(w, "  not hashed  %s, which hallmark.toml names as data\n", surface.Escape(name))
+	}
 	if e.Image != "" {
 		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
 	}
