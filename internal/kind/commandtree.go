@@ -159,7 +159,7 @@ const (
 type treeEntry struct {
 	path string // relative, with slashes
 	size int64
-	link string // where it leads, as it is written
+	text string // what is hashed in its place; "" if it is hashed as it is
 }
 
 // list lists the files of a tree and the links that stay in it. A link that leads out of it is an error: what is
@@ -178,10 +178,12 @@ func (t *commandTree) list() (files []treeEntry, bytes int64, err error) {
 		}
 		entry := treeEntry{path: rel}
 		if e.Type()&fs.ModeSymlink != 0 {
-			if entry.link, err = os.Readlink(name); err != nil {
+			target, err := os.Readlink(name)
+			if err != nil {
 				return err
 			}
-			entry.size = int64(len(linkText(entry.link)))
+			entry.text = linkText(target)
+			entry.size = int64(len(entry.text))
 			// A link that leads nowhere is looked at again at the next start.
 			if real, err := filepath.EvalSymlinks(name); err == nil {
 				if _, ok := t.inside(real); !ok && !slices.Contains(t.started, real) {
@@ -198,6 +200,12 @@ func (t *commandTree) list() (files []treeEntry, bytes int64, err error) {
 			}
 			if err := t.checkAddedPaths(rel); err != nil {
 				return err
+			}
+			if entry.text, err = t.placeFree(rel); err != nil {
+				return err
+			}
+			if entry.text != "" {
+				entry.size = int64(len(entry.text))
 			}
 		}
 		files = append(files, entry)
@@ -247,6 +255,29 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 	return nil
 }
 
+// placeFree returns what is hashed in place of a *.pth of python's environment that names directories of the tree by
+// their whole paths, as package managers write it for the project itself: it is the same wherever the tree lies. "" if
+// the file is hashed as it is.
+func (t *commandTree) placeFree(rel string) (string, error) {
+	if t.language != "python" || t.environment == "" || !strings.HasSuffix(rel, ".pth") {
+		return "", nil
+	}
+	data, err := host.ReadFile(filepath.Join(t.dir, filepath.FromSlash(rel)), closure.MaxVenv)
+	if err != nil {
+		return "", err
+	}
+	lines, placed := strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }), false
+	for i, line := range lines {
+		if below, ok := t.inside(host.RealPath(line)); ok && filepath.IsAbs(line) {
+			lines[i], placed = "\x00tree\x00"+below, true
+		}
+	}
+	if !placed {
+		return "", nil
+	}
+	return "\x00pth\x00" + strings.Join(lines, "\n"), nil
+}
+
 // linkText is what is hashed in place of a link. No text file begins like it.
 func linkText(target string) string { return "\x00link\x00" + filepath.ToSlash(target) }
 
@@ -259,11 +290,11 @@ func (t *commandTree) hash(ctx context.Context) (o evidence.Observed, err error)
 			"copy what it leads to into the directory, name one that holds both as 'tree', or, if the server loads "+
 				"nothing from there, name it as 'data'", err)
 	}
-	files, links := make([]tree.File, len(entries)), map[string]string{}
+	files, texts := make([]tree.File, len(entries)), map[string]string{}
 	for i, e := range entries {
 		files[i] = tree.File{Path: e.path, Size: e.size}
-		if e.link != "" {
-			links[e.path] = linkText(e.link)
+		if e.text != "" {
+			texts[e.path] = e.text
 		}
 	}
 	root, err := os.OpenRoot(t.dir)
@@ -273,7 +304,7 @@ func (t *commandTree) hash(ctx context.Context) (o evidence.Observed, err error)
 	defer root.Close()
 	below := tree.OpenFS(root.FS())
 	d, size, err := tree.V1(ctx, files, func(path string) (io.ReadCloser, error) {
-		if text, ok := links[path]; ok {
+		if text, ok := texts[path]; ok {
 			return io.NopCloser(strings.NewReader(text)), nil
 		}
 		return below(path)
