@@ -105,10 +105,12 @@ func missingArtifacts(entry project.ServerLock, p *program.Program) evidence.Rep
 	var report evidence.Report
 	for _, key := range slices.Sorted(maps.Keys(entry.Artifacts)) {
 		if _, ok := p.Artifacts[key]; !ok && (entry.Source.Local() || !isPackage(key)) {
-			report = append(report, evidence.CannotVerify(evidence.Claim{
+			e := evidence.CannotVerify(evidence.Claim{
 				Subject: key, Scheme: evidence.File, Authority: evidence.Lock,
 				Want: []digest.Digest{entry.Artifacts[key]}, Where: project.LockFile,
-			}, evidence.NotFound, "the command line does not use it, or it is gone"))
+			}, evidence.NotFound, "the command line does not use it, or it is gone")
+			e.Fix = "put it back, or run 'hallmark pin " + p.Server + "' if that is yours"
+			report = append(report, e)
 		}
 	}
 	return report

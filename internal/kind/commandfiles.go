@@ -111,7 +111,12 @@ func (r *commandFiles) addEvidence(ctx context.Context, locked *project.ServerLo
 		}
 		if locked == nil || known || item.named {
 			p.AddSubject(c, o)
-			if e := &p.Report[len(p.Report)-1]; known && item.tree != nil {
+			e := &p.Report[len(p.Report)-1]
+			if locked != nil && !known {
+				e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
+					"' shows it and locks it"
+			}
+			if known && item.tree != nil {
 				e.Fix = "put the files back, or run 'hallmark pin " + p.Server + "' if the change is yours; what the server " +
 					"itself writes there is named by 'data' in its table"
 			}
