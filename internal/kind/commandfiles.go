@@ -97,36 +97,38 @@ func (r *commandFiles) addEvidence(ctx context.Context, locked *project.ServerLo
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), p.Server, "", err)
 		}
-		p.Artifacts[key] = o.SHA256()
-		c := evidence.Claim{Subject: key, Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile}
-		if item.tree != nil {
-			c.Scheme = evidence.Tree
-		}
-		known := false
-		if locked != nil {
-			var want digest.Digest
-			if want, known = locked.Artifacts[key]; known {
-				c.Want = []digest.Digest{want}
-			}
-		}
-		if locked == nil || known || item.named {
-			p.AddSubject(c, o)
-			e := &p.Report[len(p.Report)-1]
-			if locked != nil && !known {
-				e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
-					"' shows it and locks it"
-			}
-			if known && item.tree != nil {
-				e.Fix = "put the files back, or run 'hallmark pin " + p.Server + "' if the change is yours; what the server " +
-					"itself writes there is named by 'data' in its table"
-			}
-			continue
-		}
-		c.Scheme, c.Text = evidence.Unhashed, "nothing but what was pinned that "+p.OwnKey+" may load"
-		e := evidence.Fact(c, key)
-		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
-			"' shows it and locks it"
-		p.Report = append(p.Report, e)
+		r.addItemEvidence(key, item, o, locked)
 	}
 	return nil
+}
+
+// addItemEvidence compares one item with locked, which may be nil.
+func (r *commandFiles) addItemEvidence(key string, item commandItem, o evidence.Observed, locked *project.ServerLock) {
+	p := r.p
+	p.Artifacts[key] = o.SHA256()
+	c := evidence.Claim{Subject: key, Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile}
+	if item.tree != nil {
+		c.Scheme = evidence.Tree
+	}
+	known := false
+	if locked != nil {
+		var want digest.Digest
+		if want, known = locked.Artifacts[key]; known {
+			c.Want = []digest.Digest{want}
+		}
+	}
+	if locked == nil || known || item.named {
+		p.AddSubject(c, o)
+	} else {
+		c.Scheme, c.Text = evidence.Unhashed, "nothing but what was pinned that "+p.OwnKey+" may load"
+		p.Report = append(p.Report, evidence.Fact(c, key))
+	}
+	switch e := &p.Report[len(p.Report)-1]; {
+	case locked != nil && !known:
+		e.Fix = "if it is not yours remove it, and find out who put it there; else 'hallmark pin " + p.Server +
+			"' shows it and locks it"
+	case known && item.tree != nil:
+		e.Fix = "put the files back, or run 'hallmark pin " + p.Server + "' if the change is yours; what the server " +
+			"itself writes there is named by 'data' in its table"
+	}
 }

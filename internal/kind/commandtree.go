@@ -176,37 +176,9 @@ func (t *commandTree) list() (files []treeEntry, bytes int64, err error) {
 		case out || e.IsDir():
 			return nil
 		}
-		entry := treeEntry{path: rel}
-		if e.Type()&fs.ModeSymlink != 0 {
-			target, err := os.Readlink(name)
-			if err != nil {
-				return err
-			}
-			entry.text = linkText(target)
-			entry.size = int64(len(entry.text))
-			// A link that leads nowhere is looked at again at the next start.
-			if real, err := filepath.EvalSymlinks(name); err == nil {
-				if _, ok := t.inside(real); !ok && !slices.Contains(t.started, real) {
-					return fmt.Errorf("the link %s leads out of it, to %s", surface.Escape(rel), surface.Escape(real))
-				}
-			}
-		} else {
-			info, err := e.Info()
-			if err != nil {
-				return err
-			}
-			if entry.size = info.Size(); !info.Mode().IsRegular() {
-				return &tree.EntryError{Path: entry.path, Kind: tree.Kind(info.Mode())}
-			}
-			if err := t.checkAddedPaths(rel); err != nil {
-				return err
-			}
-			if entry.text, err = t.placeFree(rel); err != nil {
-				return err
-			}
-			if entry.text != "" {
-				entry.size = int64(len(entry.text))
-			}
+		entry, err := t.readEntry(name, rel, e)
+		if err != nil {
+			return err
 		}
 		files = append(files, entry)
 		if bytes += entry.size; len(files) > maxTreeFiles || bytes > maxTreeBytes {
@@ -215,6 +187,40 @@ func (t *commandTree) list() (files []treeEntry, bytes int64, err error) {
 		return nil
 	})
 	return files, bytes, err
+}
+
+// readEntry reads what is hashed of the file or link e, which is at rel in the tree.
+func (t *commandTree) readEntry(name, rel string, e fs.DirEntry) (entry treeEntry, err error) {
+	entry.path = rel
+	if e.Type()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(name)
+		if err != nil {
+			return entry, err
+		}
+		entry.text = linkText(target)
+		entry.size = int64(len(entry.text))
+		// A link that leads nowhere is looked at again at the next start.
+		if real, err := filepath.EvalSymlinks(name); err == nil {
+			if _, ok := t.inside(real); !ok && !slices.Contains(t.started, real) {
+				return entry, fmt.Errorf("the link %s leads out of it, to %s", surface.Escape(rel), surface.Escape(real))
+			}
+		}
+		return entry, nil
+	}
+	info, err := e.Info()
+	if err != nil {
+		return entry, err
+	}
+	if entry.size = info.Size(); !info.Mode().IsRegular() {
+		return entry, &tree.EntryError{Path: entry.path, Kind: tree.Kind(info.Mode())}
+	}
+	if err := t.checkAddedPaths(rel); err != nil {
+		return entry, err
+	}
+	if entry.text, err = t.placeFree(rel); entry.text != "" {
+		entry.size = int64(len(entry.text))
+	}
+	return entry, err
 }
 
 // checkAddedPaths refuses a file of python's packages that adds packages from outside of the tree: *.pth, each line of
