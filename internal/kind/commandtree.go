@@ -33,6 +33,7 @@ type commandTree struct {
 	written     []string // paths in dir that hallmark.toml names as data, or that Hallmark itself keeps there
 	language    string   // of the script, as package launcher calls its interpreter
 	environment string   // the path in dir of python's environment; "" if there is none
+	whole       bool     // all of the environment is hashed, as it is no project's that others check out
 	started     []string // executables that are hashed on their own, with links resolved
 }
 
@@ -101,7 +102,7 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 		return fmt.Errorf("its packages lie in %s, outside of the directory %s", wire.Quoted(host.RelativeTo(w.Dir, env)),
 			wire.Quoted(s.Tree))
 	case env != filepath.Dir(p.Script.File): // else modules are imported from all of it
-		t.environment = rel
+		t.environment, t.whole = rel, p.Environment == "" && !w.Contains(env)
 		for _, data := range t.written {
 			if strings.HasPrefix(rel+"/", data+"/") || strings.HasPrefix(data, rel+"/") {
 				return fmt.Errorf("data names %s, from which code is loaded", wire.Quoted(data))
@@ -136,6 +137,8 @@ func (t *commandTree) leavesOut(rel string) bool {
 	}
 	below, ok := strings.CutPrefix(rel, t.environment+"/")
 	switch {
+	case t.whole:
+		return false
 	case t.environment == ".":
 		below = rel
 	case t.environment == "" || !ok:
