@@ -156,7 +156,7 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 		return evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
-		return evidence.Errorf(evidence.Refused, s.Name, "",
+		return evidence.Errorf(evidence.Refused, s.Name, "name the program that it starts in 'command', by its path",
 			fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	return nil

@@ -70,7 +70,7 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 			return nil, err
 		}
 	}
-	if rel, ok := t.inside(p.Script.File); !ok || t.leavesOut(rel) {
+	if !t.hashes(p.Script.File) {
 		return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(p.Script.File), wire.Quoted(s.Tree))
 	}
 	return t, nil
@@ -108,6 +108,9 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 				return fmt.Errorf("data names %s, from which code is loaded", wire.Quoted(data))
 			}
 		}
+	}
+	if !t.hashes(env) {
+		return fmt.Errorf("its packages lie in %s, which is not hashed", wire.Quoted(host.RelativeTo(w.Dir, env)))
 	}
 	return nil
 }
@@ -150,6 +153,16 @@ func (t *commandTree) leavesOut(rel string) bool {
 	default:
 		return name == ".lock" || slices.Contains([]string{"bin", "Scripts", "pyvenv.cfg", ".gitignore", "CACHEDIR.TAG"}, below)
 	}
+}
+
+// hashes reports whether a file, or all of a directory but what is left out below it, is hashed with the tree: it is in
+// it, and neither it nor a directory around it is left out.
+func (t *commandTree) hashes(file string) bool {
+	rel, ok := t.inside(file)
+	for ; ok && rel != "."; rel = path.Dir(rel) {
+		ok = !t.leavesOut(rel)
+	}
+	return ok
 }
 
 // A tree is hashed at each start, so it is bounded.
@@ -254,7 +267,7 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 		if err != nil {
 			continue // a comment, code, or nothing that exists
 		}
-		if below, ok := t.inside(real); ok && t.leavesOut(below) {
+		if below, ok := t.inside(real); ok && !t.hashes(real) {
 			return fmt.Errorf("%s adds the packages of %s, which is not hashed", surface.Escape(rel),
 				surface.Escape(below))
 		} else if !ok {

@@ -74,11 +74,7 @@ func (k ecosystem) judgeNeighbours(r *commandFiles, s project.Server, named []st
 	}
 	for _, key := range named {
 		file := host.RealPath(r.items[key].path)
-		inTree := false
-		if t != nil {
-			rel, in := t.inside(file)
-			inTree = in && !t.leavesOut(rel)
-		}
+		inTree := t != nil && t.hashes(file)
 		if !inTree && r.hasNeighbours(file) {
 			r.noteNeighbours(s, key, file, runs)
 		}
@@ -126,10 +122,10 @@ func (r *commandFiles) hasNeighbours(file string) bool {
 }
 
 // FindNamedCode returns a file of code that arguments name if they are read in dir, and that is not hashed: hashed are
-// those that the arguments of the entry name, read in the directory of the project, and the tree of s. "" if there is
-// none.
-func FindNamedCode(w *workspace.Workspace, s project.Server, entry project.ServerLock, dir string, arguments []string) (
-	string, error) {
+// those that the arguments of the entry name, read in the directory of the project, and the tree of s, which p starts.
+// "" if there is none.
+func FindNamedCode(w *workspace.Workspace, s project.Server, entry project.ServerLock, p *program.Program, dir string,
+	arguments []string) (string, error) {
 	hashed := newCommandFiles(w, &program.Program{Server: s.Name}, s)
 	hashed.arguments = entry.Arguments
 	named := newCommandFiles(workspace.Empty(w.Host, dir), &program.Program{Server: s.Name}, s)
@@ -143,11 +139,14 @@ func FindNamedCode(w *workspace.Workspace, s project.Server, entry project.Serve
 			continue
 		}
 		if s.Tree != "" {
-			t, err := newCommandTree(w, project.Server{Tree: s.Tree, Data: s.Data}, &program.Program{})
+			t, err := newCommandTree(w, s, p)
 			if err != nil {
 				return "", err
 			}
-			if rel, ok := t.inside(file); ok && !t.leavesOut(rel) {
+			if k, ok := Of(entry.Source).(ecosystem); ok {
+				t.language = k.language
+			}
+			if t.hashes(file) {
 				continue
 			}
 		}

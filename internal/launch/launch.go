@@ -99,7 +99,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 	}
 	stopWatching()
 	startDir := l.startDir()
-	if err := l.checkNamedCode(cmp.Or(prog.Dir, startDir)); err != nil {
+	if err := l.checkNamedCode(prog, cmp.Or(prog.Dir, startDir)); err != nil {
 		return 0, judged, false, err
 	}
 	process, err := prog.Start(ctx, h, adm, startDir, o.Arguments)
@@ -149,7 +149,7 @@ func (l *Launch) startDir() string {
 
 // checkNamedCode refuses code that the server is told to run and that was not hashed: what the arguments of a package
 // name in dir, in which it is started, and what further arguments name, which a person approved by their text.
-func (l *Launch) checkNamedCode(dir string) error {
+func (l *Launch) checkNamedCode(p *program.Program, dir string) error {
 	if l.Entry == nil || !l.Entry.Source.HasClosure() && !l.Entry.Source.Local() {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (l *Launch) checkNamedCode(dir string) error {
 	} else if len(arguments) > 0 {
 		hint = "name it in 'arguments' in hallmark.toml, and run 'hallmark pin "
 	}
-	file, err := kind.FindNamedCode(l.Workspace, l.Declared, *l.Entry, dir, arguments)
+	file, err := kind.FindNamedCode(l.Workspace, l.Declared, *l.Entry, p, dir, arguments)
 	if err != nil || file == "" {
 		return err
 	}
