@@ -222,7 +222,7 @@ var unreadTypes = []unread{
 		"the user's own configuration of other programs: hosts and credentials"},
 	{"internal/guard.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
 		"internal/guard/process.* internal/hashfile.* " +
-		"internal/hashfile/rules.* internal/hashfile/place.* " +
+		"internal/hashfile/place.* " +
 		"internal/hashfile/stdio.*",
 		"messages of a client or server, each judged by itself, and lines of an audit that are only written"},
 	{"internal/registry.ArchiveAnswer internal/registry.UpdatedArchives internal/registry/client.SetArchiveStatus() " +

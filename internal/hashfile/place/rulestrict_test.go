@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func TestStrictValues(t *testing.T) {
 			"~/x": "relative", "['~']": "relative", `'\\server\x'`: "write /", `'a\'`: "write /", "../x": "relative", "a/../b": "relative", "/": "relative",
 		} {
 			text := fmt.Sprintf("---\nx: y\n%s: %s\n---\n", name, value)
-			s := &Set{dir: "."}
+			s := &ruleSet{dir: "."}
 			err := s.parse(text)
 			if says == "" {
 				if err != nil {
@@ -58,7 +58,7 @@ func TestPlainValues(t *testing.T) {
 		"!!seq [a]": "a", "[a/*/b]": "a/x/b", "'**'": "x",
 	} {
 		text := fmt.Sprintf("---\nforbidden: %s\nother: 1\n---\n", value)
-		s := &Set{dir: ".", real: "/home/me/p"}
+		s := &ruleSet{dir: ".", real: "/home/me/p"}
 		if err := s.parse(text); path == "" != (err != nil) || err == nil && !s.forbids(path) {
 			t.Errorf("%q: %v, %s", text, err, path)
 		}
@@ -78,7 +78,7 @@ func TestOthersRealFrontMatter(t *testing.T) {
 		"permissions:\n  edit: deny\n  bash: {\"*\": ask, \"git *\": allow}", "? [a, b]\n: c", "a: b\na: c", "key: @value", "key: `value`", "\\alpha = 1\n\\beta: 2",
 		"globs: *.ts\ntags:\n  - readonly\n- forbidden",
 	} {
-		s := &Set{dir: "."}
+		s := &ruleSet{dir: "."}
 		if err := s.parse("---\n" + head + "\n---\n\n# Text\n\nforbidden: x\n"); err != nil {
 			t.Errorf("%q: %v", head, err)
 		}
@@ -91,7 +91,7 @@ func TestLargeFrontMatter(t *testing.T) {
 	for i := range 30 {
 		bomb += fmt.Sprintf("a%d: &a%[1]d [*a%[2]d, *a%[2]d]\n", i+1, i)
 	}
-	const size = MaxFile - 100
+	const size = MaxRules - 100
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	for name, x := range map[string]struct {
 		text  string
@@ -118,7 +118,7 @@ func TestLargeFrontMatter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			s := &Set{dir: "."}
+			s := &ruleSet{dir: "."}
 			err := s.parse("---\n" + x.text + "---\n")
 			t.Logf("%v %.200v", time.Since(start), err)
 			if err == nil != x.holds || err == nil && !s.forbids("a") {

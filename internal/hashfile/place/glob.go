@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"slices"
@@ -20,12 +20,12 @@ type Glob struct {
 	fold     bool // letter case does not count
 }
 
-// NewGlob parses a pattern; ok is false if it can match nothing. With fold letter case is ignored.
-func NewGlob(pattern string, fold bool) (g Glob, ok bool) {
+// newGlob parses a pattern; ok is false if it can match nothing. With fold letter case is ignored.
+func newGlob(pattern string, fold bool) (g Glob, ok bool) {
 	g.fold = fold
 	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
 	tied := strings.Contains(pattern, "/")
-	g.elements = Elements(pattern)
+	g.elements = SplitPath(pattern)
 	if len(g.elements) == 0 {
 		return g, false
 	}
@@ -62,7 +62,7 @@ func NewGlobs(pattern string) (all Globs, ok bool) {
 		each = []string{pattern}
 	}
 	for _, one := range each {
-		g, ok := NewGlob(one, false)
+		g, ok := newGlob(one, false)
 		if !ok {
 			return nil, false
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package rules
+package place
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func TestOutside(t *testing.T) {
 		"give a path in /a, /b, /c or another one that list_directory gives without a path": {"/a", "/b", "/c", "/d", "/e"},
 		`give a path in /a\n/b\u{202e}, /c, /d or another one that list_directory`:          {"/a\n/b\u202e", "/c", "/d", "/e"},
 	} {
-		r := RefuseOutside("../\x1b", dirs)
+		r := refuseOutside("../\x1b", dirs)
 		if r.Code != OutsideRoots || !strings.HasPrefix(r.Message, `../\x1b is outside`) ||
 			!strings.Contains(r.Message, want) || strings.Contains(r.Message, "/e") {
 			t.Errorf("%q: %s", dirs, r.Message)

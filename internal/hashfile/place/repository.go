@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"io/fs"
@@ -14,8 +14,8 @@ func IsGit(holds func(name string) bool) bool {
 	return holds("HEAD") && gitParts(holds).MakeGit() // nearly every directory has none
 }
 
-// MakesGit reports whether git would take an open directory for a repository if it held name too.
-func MakesGit(dir *os.Root, name string) bool {
+// makesGit reports whether git would take an open directory for a repository if it held name too.
+func makesGit(dir *os.Root, name string) bool {
 	part := spelling.GitPartOf(name)
 	return part != 0 && (part | gitParts(Holds(dir))).MakeGit()
 }
@@ -38,9 +38,9 @@ func Holds(dir *os.Root) func(string) bool {
 	}
 }
 
-// IsWorkTree reports whether a directory is the top of a work tree, above which git looks no further. Stat stats a
+// isWorkTree reports whether a directory is the top of a work tree, above which git looks no further. Stat stats a
 // path relative to the directory.
-func IsWorkTree(stat func(name string) (fs.FileInfo, error)) bool {
+func isWorkTree(stat func(name string) (fs.FileInfo, error)) bool {
 	if info, err := stat(".git"); err == nil && info.Mode().IsRegular() {
 		return true
 	}
@@ -48,8 +48,8 @@ func IsWorkTree(stat func(name string) (fs.FileInfo, error)) bool {
 	return err == nil
 }
 
-// InWorkTree reports whether an absolute path lies in the work tree of a repository.
-func InWorkTree(path string) bool {
+// inWorkTree reports whether an absolute path lies in the work tree of a repository.
+func inWorkTree(path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if isTop(dir) {
 			return true

@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"bytes"
@@ -31,26 +31,26 @@ var (
 	})
 )
 
-// advice ends each error about a key that resembles one of the three names.
-const advice = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
+// rulesAdvice ends each error about a key that resembles one of the three names.
+const rulesAdvice = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
 
-// reader reads the front matter of one AGENTS.md.
-type reader struct {
-	set  *Set
+// rulesReader reads the front matter of one AGENTS.md.
+type rulesReader struct {
+	set  *ruleSet
 	line int // of the file, from 1, in which the section begins that is read
 	seen map[*[]Glob]bool
 }
 
-// parse reads the front matter: one YAML document whose value is a mapping, with the keys of [Set.listOf]. Front matter
-// without any of these keys, or others that resemble them, belongs to another program and restricts nothing, as does
-// text that does not begin with front matter. Front matter in which such a key is anywhere else is an error.
-func (s *Set) parse(text string) error {
+// parse reads the front matter: one YAML document whose value is a mapping, with the keys of [ruleSet.listOf]. Front
+// matter without any of these keys, or others that resemble them, belongs to another program and restricts nothing, as
+// does text that does not begin with front matter. Front matter in which such a key is anywhere else is an error.
+func (s *ruleSet) parse(text string) error {
 	if at := strings.IndexFunc(strings.ToValidUTF8(text, "\x00"), func(c rune) bool { return c == 0 }); at >= 0 {
 		return fmt.Errorf("line %d: it is not text in UTF-8", 1+strings.Count(text[:at], "\n"))
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	start := frontStart(text)
-	r := reader{set: s, line: 1 + strings.Count(text[:start], "\n"), seen: map[*[]Glob]bool{}}
+	r := rulesReader{set: s, line: 1 + strings.Count(text[:start], "\n"), seen: map[*[]Glob]bool{}}
 	return r.read([]byte(text[start:]))
 }
 
@@ -69,7 +69,7 @@ func frontStart(text string) int {
 
 // read reads text that may begin with front matter. YAML takes a document without a value for none, so that front
 // matter may follow front matter that is empty.
-func (r *reader) read(text []byte) error {
+func (r *rulesReader) read(text []byte) error {
 	if at := directive().FindIndex(text); at != nil && at[0] == 0 {
 		return r.refuseDirective(0)
 	}
@@ -86,11 +86,11 @@ func (r *reader) read(text []byte) error {
 		root, err := frontmatter.Parse(section)
 		switch {
 		case err != nil:
-			return r.passOver(text[:end+len("---")], explain(err))
+			return r.passOver(text[:end+len("---")], explainYAML(err))
 		case root.Kind == yaml.MappingNode:
 			return r.readMapping(root)
 		case root.ShortTag() != "!!null":
-			return r.passOver(section, advice)
+			return r.passOver(section, rulesAdvice)
 		}
 		r.line += bytes.Count(section, []byte("\n"))
 		text = text[end:]
@@ -115,8 +115,8 @@ func beforeFence(text []byte) int {
 // lineInError matches what the parser says of a line, which it does not count as people do.
 var lineInError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line \d+: `) })
 
-// explain returns the reason of an error of [frontmatter.Parse], and what to write instead.
-func explain(err error) string {
+// explainYAML returns the reason of an error of [frontmatter.Parse], and what to write instead.
+func explainYAML(err error) string {
 	reason := Show(lineInError().ReplaceAllString(err.Error(), ""))
 	if errors.Is(err, frontmatter.ErrTooLarge) || errors.Is(err, frontmatter.ErrNotOne) {
 		return reason + "; write a short one between two lines ---"
@@ -127,7 +127,7 @@ func explain(err error) string {
 // passOver reads a section that is not plainly YAML, or not where front matter must be. It fails with the reason if a
 // key in it resembles one of the three names, whether by its look or to a reader of YAML; if not, the section belongs
 // to another program.
-func (r *reader) passOver(section []byte, reason string) error {
+func (r *rulesReader) passOver(section []byte, reason string) error {
 	if at := directive().FindIndex(section); at != nil {
 		return r.refuseDirective(bytes.Count(section[:at[0]], []byte("\n")))
 	}
@@ -151,11 +151,11 @@ func (r *reader) passOver(section []byte, reason string) error {
 	return nil
 }
 
-func (r *reader) refuseDirective(before int) error {
+func (r *rulesReader) refuseDirective(before int) error {
 	return r.errorf(1+before, "a directive of YAML is not supported; take the lines that begin with %% out")
 }
 
 // errorf returns an error with a line that counts from 1 at the beginning of the section.
-func (r *reader) errorf(line int, format string, args ...any) error {
+func (r *rulesReader) errorf(line int, format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", r.line+line-1, fmt.Errorf(format, args...))
 }

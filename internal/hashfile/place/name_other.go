@@ -1,16 +1,16 @@
 //go:build !linux
 
-package rules
+package place
 
 import (
 	"io/fs"
 	"os"
 )
 
-// OnDisk returns the name as the directory has it: in its letter case, its form of accents, and in full. Rules apply
+// onDisk returns the name as the directory has it: in its letter case, its form of accents, and in full. Rules apply
 // to that name, and not to other spellings that the system takes for the same file. If the name cannot be found,
-// OnDisk returns it unchanged.
-func OnDisk(dir *os.Root, name string, info fs.FileInfo) string {
+// onDisk returns it unchanged.
+func onDisk(dir *os.Root, name string, info fs.FileInfo) string {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return name

@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func TestBracesForbid(t *testing.T) {
 		{"/{a,b}", "a b a/x", "x/a c"},
 		{"x{a/b,c}y", "xa/by d/xcy xcy x{a/b,c}y", "d/xa/by"},
 	} {
-		s := &Set{dir: "."}
+		s := &ruleSet{dir: "."}
 		if err := s.parse("---\nforbidden: '" + x.glob + "'\n---\n"); err != nil {
 			t.Error(x.glob, err)
 		}
@@ -66,7 +66,7 @@ func TestBracesRefused(t *testing.T) {
 		"forbidden: '{a, }'": "stands for", many: fmt.Sprint("more than ", maxFileExpansions),
 		"forbidden: '" + strings.Repeat("{a,b}", 7) + "'": fmt.Sprint("more than ", maxExpansions),
 	} {
-		s := &Set{dir: "."}
+		s := &ruleSet{dir: "."}
 		if err := s.parse("---\n" + text + "\n---\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %s", text, err, want)
 		}

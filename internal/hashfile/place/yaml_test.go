@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"fmt"
@@ -148,7 +148,7 @@ func TestYAMLSpellings(t *testing.T) {
 				continue
 			}
 			seen++
-			s := &Set{dir: "."}
+			s := &ruleSet{dir: "."}
 			if err := s.parse(text); err != nil {
 				continue
 			}

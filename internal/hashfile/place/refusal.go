@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"context"
@@ -96,18 +96,18 @@ func RefusalOf(path string, err error) *Refusal {
 	return Refuse(IO, "%s: %s", Show(path), Show(err.Error()))
 }
 
-// RefuseOutside refuses a path outside of the allowed directories, which are dirs as far as the caller may know them.
+// refuseOutside refuses a path outside of the allowed directories, which are dirs as far as the caller may know them.
 // The text is the same whether the path exists or not.
-func RefuseOutside(path string, dirs []string) *Refusal {
+func refuseOutside(path string, dirs []string) *Refusal {
 	return Refuse(OutsideRoots, "%s is outside the allowed directories; give a path in %s", Show(path),
-		NameDirectories(dirs))
+		nameDirectories(dirs))
 }
 
 // maxNamed is how many allowed directories a refusal names.
 const maxNamed = 3
 
-// NameDirectories names the allowed directories, or some of many.
-func NameDirectories(dirs []string) string {
+// nameDirectories names the allowed directories, or some of many.
+func nameDirectories(dirs []string) string {
 	switch n := len(dirs); {
 	case n == 0:
 		return "a directory that list_directory gives without a path"

@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"regexp"
@@ -12,17 +12,17 @@ import (
 )
 
 // readMapping reads the members of front matter.
-func (r *reader) readMapping(root *yaml.Node) error {
+func (r *rulesReader) readMapping(root *yaml.Node) error {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		list := r.set.listOf(key)
 		switch {
 		case list == nil && isSuspect(key):
-			return r.errorf(key.Line, "%s is not understood; %s", Show(key.Value), advice)
+			return r.errorf(key.Line, "%s is not understood; %s", Show(key.Value), rulesAdvice)
 		case list == nil:
 			for _, n := range root.Content[i : i+2] {
 				if below := findSuspect(n); below != nil {
-					return r.errorf(below.Line, "%s stands below another key; %s", Show(below.Value), advice)
+					return r.errorf(below.Line, "%s stands below another key; %s", Show(below.Value), rulesAdvice)
 				}
 			}
 		case r.seen[list]:
@@ -39,7 +39,7 @@ func (r *reader) readMapping(root *yaml.Node) error {
 
 // listOf returns the list that a key fills, nil if it is none of the three names. Letter case does not count, and "-"
 // stands for "_" as well.
-func (s *Set) listOf(key *yaml.Node) *[]Glob {
+func (s *ruleSet) listOf(key *yaml.Node) *[]Glob {
 	if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" {
 		return nil
 	}
@@ -105,7 +105,7 @@ func isNear(a, b []rune, n int) bool {
 }
 
 // readList reads the value of one of the three names: a list of strings, or one string.
-func (r *reader) readList(into *[]Glob, key, value *yaml.Node) error {
+func (r *rulesReader) readList(into *[]Glob, key, value *yaml.Node) error {
 	switch {
 	case value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "":
 		return r.errorf(key.Line, "%s has no value; write [] for none", key.Value)
@@ -129,7 +129,7 @@ var otherKinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.Sequen
 
 // addGlob adds the glob that n holds. One with braces stands for itself, with the braces as letters, and for what they
 // expand to: a rule that could mean either forbids both. Blanks says whether it may have blanks.
-func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) error {
+func (r *rulesReader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) error {
 	switch kind, other := otherKinds[n.Kind]; {
 	case other:
 		return r.errorf(n.Line, "%s holds %s, which is not understood; write a list of globs, in quotes", name, kind)
@@ -146,12 +146,12 @@ func (r *reader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bool) e
 	}
 	for _, reading := range append(readings, n.Value) {
 		fault := faultOf(reading, blanks)
-		g, ok := NewGlob(reading, true)
+		g, ok := newGlob(reading, true)
 		switch {
 		case ok && fault == "":
 			*into = append(*into, g)
 			for _, other := range r.set.otherReadings(reading) {
-				if g, ok := NewGlob(other, true); ok {
+				if g, ok := newGlob(other, true); ok {
 					*into = append(*into, g)
 				}
 			}
@@ -173,7 +173,7 @@ var permission = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // otherReadings returns what a glob may mean as well, to the one who wrote it: names with brackets, as frameworks have
 // them for parts of a URL, a path with the separators of Windows, with a comment behind it, in the form of permissions,
 // or from the root of the file system.
-func (s *Set) otherReadings(glob string) (all []string) {
+func (s *ruleSet) otherReadings(glob string) (all []string) {
 	if strings.Contains(glob, "[") {
 		all = append(all, strings.NewReplacer("[", `\[`, "]", `\]`).Replace(glob))
 	}

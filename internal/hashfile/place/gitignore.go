@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"io/fs"
@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// GitIgnore holds the globs of one .gitignore file.
-type GitIgnore struct {
+// gitIgnore holds the globs of one .gitignore file.
+type gitIgnore struct {
 	dir   string // its directory, from the root
 	below string // path from its directory to the root, if it lies above the root
 	globs []Glob
 }
 
-// ReadGitIgnore reads the .gitignore of an open directory, rel from the root. A file that cannot be read ignores
+// readGitIgnore reads the .gitignore of an open directory, rel from the root. A file that cannot be read ignores
 // nothing.
-func ReadGitIgnore(dir *os.Root, rel string) GitIgnore {
-	return GitIgnore{dir: rel, globs: readIgnored(openerIn(dir, ".gitignore"))}
+func readGitIgnore(dir *os.Root, rel string) gitIgnore {
+	return gitIgnore{dir: rel, globs: readIgnored(openerIn(dir, ".gitignore"))}
 }
 
-// GitIgnoresAbove reads the .gitignore files of the directories above a root with this absolute path, outermost first,
+// gitIgnoresAbove reads the .gitignore files of the directories above a root with this absolute path, outermost first,
 // up to the top of the work tree in which the root lies; none if it lies in none or is the top of one.
-func GitIgnoresAbove(root string) (found []GitIgnore) {
-	if !InWorkTree(root) {
+func gitIgnoresAbove(root string) (found []gitIgnore) {
+	if !inWorkTree(root) {
 		return nil
 	}
 	for dir, below := root, ""; !isTop(dir); {
 		below = path.Join(filepath.Base(dir), below)
 		dir = filepath.Dir(dir)
-		found = append(found, GitIgnore{dir: ".", below: below, globs: readIgnored(openerAt(filepath.Join(dir, ".gitignore")))})
+		found = append(found, gitIgnore{dir: ".", below: below, globs: readIgnored(openerAt(filepath.Join(dir, ".gitignore")))})
 	}
 	slices.Reverse(found)
 	return found
@@ -39,7 +39,7 @@ func GitIgnoresAbove(root string) (found []GitIgnore) {
 
 // isTop reports whether the directory of an absolute path is the top of a work tree.
 func isTop(dir string) bool {
-	return IsWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) })
+	return isWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) })
 }
 
 // readIgnored reads the globs of a .gitignore file.
@@ -57,7 +57,7 @@ func readIgnored(file opener) (globs []Glob) {
 			continue
 		}
 		line, negated := strings.CutPrefix(line, "!")
-		if p, ok := NewGlob(line, false); ok {
+		if p, ok := newGlob(line, false); ok {
 			p.negated = negated
 			globs = append(globs, p)
 		}
@@ -65,9 +65,9 @@ func readIgnored(file opener) (globs []Glob) {
 	return globs
 }
 
-// GitIgnored reports whether the files of the directories above a path, outermost first, ignore it. The last glob that
+// gitIgnored reports whether the files of the directories above a path, outermost first, ignore it. The last glob that
 // matches decides. An ignored directory is not walked, so that the directories above the path need not be matched.
-func GitIgnored(files []GitIgnore, rel string, dir bool) bool {
+func gitIgnored(files []gitIgnore, rel string, dir bool) bool {
 	ignored := false
 	for _, f := range files {
 		local := path.Join(f.below, rel)

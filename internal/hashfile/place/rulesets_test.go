@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"os"
@@ -29,7 +29,7 @@ func TestSets(t *testing.T) {
 	rulesIn(t, base, "---\nforbidden: [root/no]\n---\n")
 	root := rulesIn(t, filepath.Join(base, "root"), "---\nforbidden: \"*.pem\"\nread_only: fixed/\nignore: made\n---\n")
 	sub := rulesIn(t, filepath.Join(root, "sub"), "---\nforbidden: [own, "+filepath.ToSlash(root)+"/sub/abs/**]\n---\n")
-	sets := ReadRoot(open(t, root), root).Enter(open(t, sub), "sub")
+	sets := readRootRules(open(t, root), root).Enter(open(t, sub), "sub")
 	for path, want := range map[string]string{
 		"no": "../AGENTS.md", "no/x": "../AGENTS.md", "a.pem": "AGENTS.md", "sub/A.PEM/x": "AGENTS.md",
 		"sub/own": "sub/AGENTS.md", "sub/abs/x": "sub/AGENTS.md", "sub/x/own": "sub/AGENTS.md", "own": "", "yes": "", "sub/no": "", ".": "",
@@ -65,7 +65,7 @@ func TestUnreadableRules(t *testing.T) {
 		"a directory":       {func(file string) error { return os.Mkdir(file, 0o755) }, "regular file"},
 		"a link to nothing": {func(file string) error { return os.Symlink("none", file) }, "leads nowhere"},
 		"a link to itself":  {func(file string) error { return os.Symlink(rulesFile, file) }, "cannot be read"},
-		"too large": {func(file string) error { return os.WriteFile(file, make([]byte, MaxFile+1), 0o644) },
+		"too large": {func(file string) error { return os.WriteFile(file, make([]byte, MaxRules+1), 0o644) },
 			"more than"},
 		"no permission": {func(file string) error {
 			if os.Getuid() == 0 { // who may read everything
@@ -81,7 +81,7 @@ func TestUnreadableRules(t *testing.T) {
 			must(t, c.make(filepath.Join(base, "a", rulesFile)))
 			for at, want := range map[string]string{"a": "AGENTS.md (", "a/b": "../AGENTS.md (", "a/b/root": "../../AGENTS.md ("} {
 				at = filepath.Join(base, at)
-				file, ok := ReadRoot(open(t, at), at).Forbids("x")
+				file, ok := readRootRules(open(t, at), at).Forbids("x")
 				if !ok || !strings.HasPrefix(file, want) || !strings.Contains(file, c.says) {
 					t.Errorf("%s: %q %v", at, file, ok)
 				}
@@ -93,17 +93,17 @@ func TestUnreadableRules(t *testing.T) {
 // TestRootOfFileSystem: nothing is above it, and from a directory below it the way up has an end.
 func TestRootOfFileSystem(t *testing.T) {
 	top := filepath.VolumeName(t.TempDir()) + string(filepath.Separator)
-	if above := ReadRoot(open(t, top), top)[0].above; len(above) != 0 {
+	if above := readRootRules(open(t, top), top)[0].above; len(above) != 0 {
 		t.Errorf("%d", len(above))
 	}
-	if file, ok := ReadRoot(open(t, top), top).Forbids("none"); ok {
+	if file, ok := readRootRules(open(t, top), top).Forbids("none"); ok {
 		t.Error(file)
 	}
 }
 
 // TestOtherSpellings: a rule holds for names that a file system takes for the one that it names.
 func TestOtherSpellings(t *testing.T) {
-	s := &Set{dir: "."}
+	s := &ruleSet{dir: "."}
 	must(t, s.parse("---\nforbidden: [\"*.pem\", caf\u00e9/secret, \"e\u0301t\u00e9\", \"[\u00e0-\u00e9]x\"]\n---\n"))
 	for path, want := range map[string]bool{
 		"a.pem": true, "a.PEM": true, "a.pem.": true, "a.pem ": true, "a.pem::$DATA": true, "a.pem. /x": true, "a.pemx": false,
@@ -124,20 +124,20 @@ func TestGitIgnore(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(at, ".gitignore"), []byte(text), 0o644))
 		return open(t, at)
 	}
-	files := []GitIgnore{
-		ReadGitIgnore(write(base, "\ufeff*.log\r\n/out/\nx \n\\!y\n[bad\n"), "."),
-		ReadGitIgnore(write(filepath.Join(base, "sub"), "!keep.log\n"), "sub"),
+	files := []gitIgnore{
+		readGitIgnore(write(base, "\ufeff*.log\r\n/out/\nx \n\\!y\n[bad\n"), "."),
+		readGitIgnore(write(filepath.Join(base, "sub"), "!keep.log\n"), "sub"),
 	}
 	for path, want := range map[string]bool{"a.log": true, "sub/a.log": true, "sub/keep.log": false, "x": true, "!y": true,
 		"A.LOG": false, "# c": false, "out": false, "[bad": false} {
-		if GitIgnored(files, path, false) != want {
+		if gitIgnored(files, path, false) != want {
 			t.Errorf("%s is ignored: %v", path, !want)
 		}
 	}
-	if !GitIgnored(files, "out", true) {
+	if !gitIgnored(files, "out", true) {
 		t.Error("a directory is not ignored")
 	}
-	if none := ReadGitIgnore(open(t, t.TempDir()), "."); len(none.globs) != 0 {
+	if none := readGitIgnore(open(t, t.TempDir()), "."); len(none.globs) != 0 {
 		t.Error("globs of no file")
 	}
 }

@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ func TestOthersFrontMatter(t *testing.T) {
 		"---\n\n*Text*: [a](b), ![c](d)\n\n---\n\nMore.\n", "---\n",
 		"-----\n\nText.\n", "+++\ntitle = 'x'\n+++\nforbidden: x\n", "- forbidden: x\n", "---\nname: café\n---\n",
 	} {
-		r := &Set{dir: "."}
+		r := &ruleSet{dir: "."}
 		if err := r.parse(text); err != nil || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0 {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -83,7 +83,7 @@ func TestRuleForms(t *testing.T) {
 		{"---\nreadonly for all: x\n---\n", "", "not understood"},
 		{"---\nforbidden things that we speak of: x\n---\n", "", ""},
 	} {
-		r := &Set{dir: "."}
+		r := &ruleSet{dir: "."}
 		err := r.parse(x.text)
 		if x.broken != "" {
 			if err == nil || !strings.Contains(err.Error(), x.broken) {
@@ -128,7 +128,7 @@ func TestGlobs(t *testing.T) {
 		{"[ab]?", false, []string{"ax", "x/b1"}, []string{"cx", "a"}},
 		{"a/**/**/**/**/**/**/**/**/b", false, []string{"a/b"}, []string{"a/" + strings.Repeat("x/", 500) + "c"}},
 	} {
-		g, ok := NewGlob(x.pattern, false)
+		g, ok := newGlob(x.pattern, false)
 		if !ok {
 			t.Fatal(x.pattern)
 		}
@@ -139,7 +139,7 @@ func TestGlobs(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "/", "a/../b", "[a"} {
-		if _, ok := NewGlob(bad, false); ok {
+		if _, ok := newGlob(bad, false); ok {
 			t.Errorf("%q is accepted", bad)
 		}
 	}
@@ -153,7 +153,7 @@ func FuzzRules(f *testing.F) {
 	f.Add("---\r\nforbidden:\r\n- '**'\r\n...\r\n", "x/y/z")
 	f.Add("\ufeff---\nforbidden: [[]\n---\n", "")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		r := &Set{dir: "."}
+		r := &ruleSet{dir: "."}
 		if err := r.parse(text); err != nil {
 			if err.Error() == "" {
 				t.Error("refused without a reason")

@@ -1,4 +1,4 @@
-package rules
+package place
 
 import (
 	"bytes"
@@ -80,8 +80,8 @@ func TestGlobsOfGit(t *testing.T) {
 				continue
 			}
 			must(t, os.WriteFile(filepath.Join(d, ".git/info/exclude"), []byte(glob+"\n"), 0o600))
-			exact, exactOK := NewGlob(glob, false)
-			fold, foldOK := NewGlob(glob, true)
+			exact, exactOK := newGlob(glob, false)
+			fold, foldOK := newGlob(glob, true)
 			if exactOK != foldOK {
 				t.Errorf("%q: %v, %v", glob, exactOK, foldOK)
 			}

@@ -1,12 +1,12 @@
-package rules
+package place
 
 import (
 	"path/filepath"
 	"strings"
 )
 
-// Elements splits a path into its elements, without empty ones and ".".
-func Elements(p string) []string {
+// SplitPath splits a path into its elements, without empty ones and ".".
+func SplitPath(p string) []string {
 	var found []string
 	for _, e := range strings.Split(filepath.ToSlash(p), "/") {
 		if e != "" && e != "." {
