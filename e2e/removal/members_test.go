@@ -187,7 +187,8 @@ var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/pin.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
-		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
+		"internal/scan.Runs internal/scan.Withheld internal/scan.ProtectedClient internal/scan.ProtectedServer " +
+		"internal/scan.ProtectResult internal/scan.UnreadFile " +
 		"internal/check.MachineFinding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run internal/record.Member " +

@@ -1,6 +1,6 @@
 //go:build unix
 
-package protect_test
+package scan_test
 
 import (
 	"testing"

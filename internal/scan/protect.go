@@ -1,9 +1,4 @@
-// Package protect puts the servers of the user's own MCP clients behind Hallmark: [Protect] locks what their files
-// start, and rewrites these to start "hallmark run"; [Undo] gives the files back.
-//
-// The servers are locked in the project of the user's own clients, which is in the user's configuration directory,
-// whatever the current directory is.
-package protect
+package scan
 
 import (
 	"context"
@@ -20,13 +15,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// Options say what to protect.
-type Options struct {
+// ProtectOptions say what [Protect] protects.
+type ProtectOptions struct {
 	Clients []string // ids; all of them if empty
 	Home    string   // the user's home directory
 	Program string   // the file of this program, which the clients start then
@@ -34,30 +28,30 @@ type Options struct {
 	Pin     pin.Options
 	// Allow asks whether the servers of one client are to be fetched, started to see what they show, locked, and
 	// started by hallmark run from then on. Nil means yes.
-	Allow func(Client) (bool, error)
+	Allow func(ProtectedClient) (bool, error)
 	// Done is called when nothing more happens to a client.
-	Done func(Client)
+	Done func(ProtectedClient)
 }
 
-// Client is a client with the servers of its user's files.
-type Client struct {
-	ID      string    `json:"id"`
-	Name    string    `json:"name"`
-	Servers []*Server `json:"servers"`
+// ProtectedClient is a client with the servers of its user's files, as [Protect] found or left them.
+type ProtectedClient struct {
+	ID      string             `json:"id"`
+	Name    string             `json:"name"`
+	Servers []*ProtectedServer `json:"servers"`
 }
 
 // Open returns the servers that can be protected.
-func (c Client) Open() (out []*Server) {
+func (c ProtectedClient) Open() (out []*ProtectedServer) {
 	for _, s := range c.Servers {
-		if s.Outcome == Open {
+		if s.Outcome == OutcomeOpen {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// Server is an entry of a client's file.
-type Server struct {
+// ProtectedServer is an entry of a client's file.
+type ProtectedServer struct {
 	File    string  `json:"file"`
 	Line    int     `json:"line"`
 	Scope   string  `json:"scope,omitempty"` // the project that it is for, in a file with several
@@ -77,31 +71,31 @@ type Outcome string
 
 // The values of Outcome.
 const (
-	Open      Outcome = "open"      // it can be protected
-	Protected Outcome = "protected" // it is now, and was not before
-	Already   Outcome = "already"   // it was before
-	Failed    Outcome = "failed"    // it could not be; its client starts it as before
-	Left      Outcome = "left"      // it is not meant to be
+	OutcomeOpen      Outcome = "open"      // it can be protected
+	OutcomeProtected Outcome = "protected" // it is now, and was not before
+	OutcomeAlready   Outcome = "already"   // it was before
+	OutcomeFailed    Outcome = "failed"    // it could not be; its client starts it as before
+	OutcomeLeft      Outcome = "left"      // it is not meant to be
 )
 
-// Result is what [Protect] did.
-type Result struct {
-	Project string    `json:"project"` // where the servers are locked
-	Clients []*Client `json:"clients"`
-	Unread  []Unread  `json:"unread,omitempty"`
+// ProtectResult is what [Protect] did.
+type ProtectResult struct {
+	Project string             `json:"project"` // where the servers are locked
+	Clients []*ProtectedClient `json:"clients"`
+	Unread  []UnreadFile       `json:"unread,omitempty"`
 }
 
-// Unread is a client's file that cannot be read.
-type Unread struct {
+// UnreadFile is a client's file that cannot be read.
+type UnreadFile struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
 }
 
 // Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server
 // that fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
-func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
+func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResult, error) {
 	place := h.Places.Config
-	r := &Result{Project: place, Clients: []*Client{}}
+	r := &ProtectResult{Project: place, Clients: []*ProtectedClient{}}
 	if err := checkReadable(h, place, "run 'hallmark undo', which gives your clients their files back, "); err != nil {
 		return nil, err
 	}
@@ -112,7 +106,7 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	var all []error
 	for _, f := range before.Rules {
 		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
-			r.Unread = append(r.Unread, Unread{f.Evidence.Subject, f.Evidence.Reason})
+			r.Unread = append(r.Unread, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
 			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
 				errors.New("cannot be read: "+f.Evidence.Reason)))
 		}
@@ -123,7 +117,7 @@ func Protect(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	if o.Dry {
 		return r, errors.Join(all...)
 	}
-	if slices.ContainsFunc(r.Clients, func(c *Client) bool { return len(c.Open()) > 0 }) {
+	if slices.ContainsFunc(r.Clients, func(c *ProtectedClient) bool { return len(c.Open()) > 0 }) {
 		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
 			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than XDG_CONFIG_HOME, or HALLMARK_HOME "+
 				"in the place of both", errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
@@ -167,19 +161,20 @@ func checkReadable(h *host.Host, dir, first string) error {
 }
 
 // scanUser scans the files of the user's clients.
-func scanUser(ctx context.Context, h *host.Host, o Options) (*scan.Result, error) {
-	found, err := scan.Scan(ctx, h, scan.Options{Clients: o.Clients, Dir: h.Places.Config, Home: o.Home, Program: o.Program})
+func scanUser(ctx context.Context, h *host.Host, o ProtectOptions) (*Result, error) {
+	found, err := Scan(ctx, h, Options{Clients: o.Clients, Dir: h.Places.Config, Home: o.Home, Program: o.Program})
 	if err != nil {
 		return nil, err
 	}
-	found.Servers = slices.DeleteFunc(found.Servers, func(s scan.Server) bool { return s.Client == "hallmark" })
+	found.Servers = slices.DeleteFunc(found.Servers, func(s Server) bool { return s.Client == "hallmark" })
 	return found, nil
 }
 
 // notCarried says that the entry of a protected server does not name the directories that a variable of this
 // environment moves, as one that was written before the variable was set; "" if it does.
-func notCarried(h *host.Host, s scan.Server) string {
-	if s.State != scan.StateGuarded || len(h.Places.Arguments()) == 0 || slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
+func notCarried(h *host.Host, s Server) string {
+	if s.State != StateGuarded || len(h.Places.Arguments()) == 0 ||
+		slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
 		return ""
 	}
 	return "its entry does not say where its approvals are, which HALLMARK_HOME or an XDG variable moves here: a client that " +
@@ -188,60 +183,61 @@ func notCarried(h *host.Host, s scan.Server) string {
 
 // add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
 // any more. place is the project of the user's own clients.
-func (r *Result) add(h *host.Host, s scan.Server, place string) error {
+func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
-	i := slices.IndexFunc(r.Clients, func(c *Client) bool { return c.ID == s.Client })
+	i := slices.IndexFunc(r.Clients, func(c *ProtectedClient) bool { return c.ID == s.Client })
 	if i < 0 {
 		i = len(r.Clients)
-		r.Clients = append(r.Clients, &Client{ID: s.Client, Name: clients.Title(s.Client)})
+		r.Clients = append(r.Clients, &ProtectedClient{ID: s.Client, Name: clients.Title(s.Client)})
 	}
-	out := &Server{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
+	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
 		Starts: s.CommandLine()}
 	r.Clients[i].Servers = append(r.Clients[i].Servers, out)
 	if s.Runs != nil {
 		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
 	}
 	switch {
-	case s.State == scan.StateGuarded, s.State == scan.StateEditor:
-		out.Outcome, out.Reason = Already, autoApproved(s)
+	case s.State == StateGuarded, s.State == StateEditor:
+		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
 		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
 			out.Reason = missing
 			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' write it anew"
 		}
-	case s.State == scan.StateOff:
-		out.Outcome, out.Reason = Left, "is switched off in its client"
+	case s.State == StateOff:
+		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
 	case s.System:
-		out.Outcome, out.Reason = Left, "its file is the machine's, which its administrator manages"
+		out.Outcome, out.Reason = OutcomeLeft, "its file is the machine's, which its administrator manages"
 	case s.Installed:
-		out.Outcome, out.Reason = Left, "is part of a plugin or an extension of its client, whose next version writes it anew"
+		out.Outcome = OutcomeLeft
+		out.Reason = "is part of a plugin or an extension of its client, whose next version writes it anew"
 		out.Hint = "switch it off there, add the server to the client itself, and run 'hallmark protect' again"
-	case s.State == scan.StateUnapproved && s.Runs.Project == place:
+	case s.State == StateUnapproved && s.Runs.Project == place:
 		out.Err = evidence.Errorf(evidence.Refused, s.Name,
 			"'hallmark review "+host.QuoteArguments([]string{s.Runs.Name, "--project", place})+"'",
 			errors.New("is locked, and not approved on this machine any more"))
 		out.fail()
-	case s.State == scan.StateUnapproved:
-		out.Outcome, out.Reason = Left, "is locked, and you have not approved it on this machine"
+	case s.State == StateUnapproved:
+		out.Outcome, out.Reason = OutcomeLeft, "is locked, and you have not approved it on this machine"
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
 	case s.Command == "" && s.URL == "":
-		out.Outcome, out.Reason = Left, "is not started by a command that can be read"
+		out.Outcome, out.Reason = OutcomeLeft, "is not started by a command that can be read"
 	case s.Runs != nil && s.Runs.Project == place:
 		out.Err = evidence.Errorf(evidence.Refused, s.Name,
 			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and 'hallmark protect' "+
 				"locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
-		out.Outcome, out.Reason = Left, "starts Hallmark, but is not protected: "+reasonOf(s)
+		out.Outcome, out.Reason = OutcomeLeft, "starts Hallmark, but is not protected: "+reasonOf(s)
 	default:
-		out.Outcome = Open
+		out.Outcome = OutcomeOpen
 	}
 	return out.Err
 }
 
 // autoApproved says that a client calls the tools of a server without asking; "" if it does not.
-func autoApproved(s scan.Server) string {
+func autoApproved(s Server) string {
 	if len(s.AutoApprove) == 0 {
 		return ""
 	}
@@ -249,7 +245,7 @@ func autoApproved(s scan.Server) string {
 }
 
 // reasonOf returns why a scan refuses a server.
-func reasonOf(s scan.Server) string {
+func reasonOf(s Server) string {
 	for _, f := range s.Findings {
 		if f.Class != evidence.OK && f.Evidence.Reason != "" {
 			return f.Evidence.Reason
@@ -259,7 +255,7 @@ func reasonOf(s scan.Server) string {
 }
 
 // protectClient protects the servers of one client that can be.
-func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) error {
+func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o ProtectOptions) error {
 	open := c.Open()
 	if len(open) == 0 {
 		return nil
@@ -269,7 +265,7 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 			return err
 		} else if !yes {
 			for _, s := range open {
-				s.Outcome, s.Reason = Left, "you did not agree"
+				s.Outcome, s.Reason = OutcomeLeft, "you did not agree"
 			}
 			return nil
 		}
@@ -297,12 +293,12 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 	}
 	var all []error
 	for _, s := range open {
-		i := slices.IndexFunc(after.Servers, func(x scan.Server) bool {
+		i := slices.IndexFunc(after.Servers, func(x Server) bool {
 			return x.Client == c.ID && x.File == s.File && x.Scope == s.Scope && x.Name == s.Name
 		})
 		switch {
-		case i >= 0 && after.Servers[i].State == scan.StateGuarded:
-			s.Outcome, s.Reason, s.Err = Protected, autoApproved(after.Servers[i]), nil
+		case i >= 0 && after.Servers[i].State == StateGuarded:
+			s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(after.Servers[i]), nil
 			s.Server, s.Ref = after.Servers[i].Runs.Name, after.Servers[i].Runs.Ref
 			continue
 		case s.Err == nil && s.Server != "": // its entry was rewritten
@@ -325,13 +321,13 @@ func protectClient(ctx context.Context, h *host.Host, c *Client, o Options) erro
 
 // hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is
 // declared, and this one is not yet.
-func hintFor(s *Server, client, place string) string {
+func hintFor(s *ProtectedServer, client, place string) string {
 	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
 		s.Name, "--client", client, "--write-config", "--project", place})+" ")
 }
 
 // findServer returns the server of an entry, nil if there is none among them.
-func findServer(servers []*Server, e pin.Entry) *Server {
+func findServer(servers []*ProtectedServer, e pin.Entry) *ProtectedServer {
 	for _, s := range servers {
 		if s.File == e.File && s.Scope == e.Scope && s.Name == e.Name {
 			return s
@@ -341,8 +337,8 @@ func findServer(servers []*Server, e pin.Entry) *Server {
 }
 
 // fail takes the reason and the hint from the error.
-func (s *Server) fail() {
-	s.Outcome, s.Reason = Failed, artifact.RedactURLs(s.Err.Error())
+func (s *ProtectedServer) fail() {
+	s.Outcome, s.Reason = OutcomeFailed, artifact.RedactURLs(s.Err.Error())
 	var problem *evidence.Error
 	missing := slices.IndexFunc(strings.Fields(s.Starts), func(word string) bool {
 		return filepath.IsAbs(word) && errors.Is(s.Err, fs.ErrNotExist) && strings.Contains(s.Reason, word)
@@ -363,9 +359,10 @@ func (s *Server) fail() {
 
 // giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
 // says why. The server stays locked if another entry starts it.
-func giveBack(ctx context.Context, h *host.Host, c *Client, s *Server, o Options, all []scan.Server, why string) error {
-	used := slices.ContainsFunc(all, func(x scan.Server) bool {
-		return x.State == scan.StateGuarded && x.Runs != nil && x.Runs.Name == s.Server
+func giveBack(ctx context.Context, h *host.Host, c *ProtectedClient, s *ProtectedServer, o ProtectOptions,
+	all []Server, why string) error {
+	used := slices.ContainsFunc(all, func(x Server) bool {
+		return x.State == StateGuarded && x.Runs != nil && x.Runs.Name == s.Server
 	})
 	_, err := pin.Unpin(ctx, h, h.Places.Config, []string{s.Server}, pin.UnpinOptions{
 		Files: pin.ClientFiles{Client: c.ID, Home: o.Home}, KeepLock: used, Undeclare: !used, Each: true})

@@ -1,4 +1,4 @@
-package protect
+package scan
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// Undo gives the files of the user's clients back what the entries of the servers called names, or all, started before
-// they were protected, in whichever project they are locked. Those that [Protect] locked are unlocked, and declared no
-// more. What cannot be restored is in the result, and all errors are joined in the one that is returned.
-func Undo(ctx context.Context, h *host.Host, home string, names []string) ([]pin.Unpinned, error) {
+// UndoProtect gives the files of the user's clients back what the entries of the servers called names, or all, started
+// before they were protected, in whichever project they are locked. Those that [Protect] locked are unlocked, and
+// declared no more. What cannot be restored is in the result, and all errors are joined in the one that is returned.
+func UndoProtect(ctx context.Context, h *host.Host, home string, names []string) ([]pin.Unpinned, error) {
 	projects, failed, err := rewritten(h, home, len(names) > 0)
 	if err != nil {
 		return nil, err
