@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Migrate rewrites each deprecated checksum as the verify block that it stands for,
+// MigrateConfig rewrites each deprecated checksum as the verify block that it stands for,
 // and keeps comments, order and everything else. migrated names the servers; kept those
 // whose checksum is ignored because there is a verify block too, for a person to remove.
-func Migrate(data []byte) (out []byte, migrated, kept []string, err error) {
+func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error) {
 	before, err := project.ParseConfig(data)
 	if err != nil {
 		return nil, nil, nil, err
@@ -43,7 +43,7 @@ func Migrate(data []byte) (out []byte, migrated, kept []string, err error) {
 		edits = append(edits, tomltext.Replace(p.Name, "verify"))
 		if !slices.Contains(migrated, name) {
 			migrated = append(migrated, name)
-			edits = append(edits, addType(data, p))
+			edits = append(edits, addVerifyType(data, p))
 		}
 	}
 	out = tomltext.Apply(data, edits...)
@@ -61,8 +61,8 @@ func Migrate(data []byte) (out []byte, migrated, kept []string, err error) {
 	return out, migrated, kept, nil
 }
 
-// addType is the edit that says of a checksum, which is renamed to verify, that it is of the type "command".
-func addType(data []byte, checksum tomltext.Key) tomltext.Edit {
+// addVerifyType is the edit that says of a checksum, which is renamed to verify, that it is of the type "command".
+func addVerifyType(data []byte, checksum tomltext.Key) tomltext.Edit {
 	const line = `type = "command"`
 	switch {
 	case checksum.Header && checksum.Last:

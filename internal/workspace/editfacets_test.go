@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"strings"

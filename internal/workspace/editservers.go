@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"bytes"
@@ -21,9 +21,9 @@ func isServerKey(path []string, key string) bool {
 	return len(path) >= 4 && path[0] == "providers" && path[1] == "mcp" && path[3] == key
 }
 
-// Unfilled is the server called name, in a file whose verify blocks may have empty values:
+// UnfilledServer is the server called name, in a file whose verify blocks may have empty values:
 // those are read as digests of zeros, for [SetVerify] to fill in.
-func Unfilled(data []byte, name string) (project.Server, error) {
+func UnfilledServer(data []byte, name string) (project.Server, error) {
 	c, err := parseUnfilled(data)
 	if err != nil {
 		return project.Server{}, err
@@ -35,8 +35,8 @@ func Unfilled(data []byte, name string) (project.Server, error) {
 	return s, nil
 }
 
-// Verified returns the servers of hallmark.toml that have a verify block, filled in or not, by name.
-func Verified(data []byte) (names []string, err error) {
+// ServersToVerify returns the servers of hallmark.toml that have a verify block, filled in or not, by name.
+func ServersToVerify(data []byte) (names []string, err error) {
 	c, err := parseUnfilled(data)
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 // stands in these tables goes with them, comments too. A name that is not declared is ignored.
 func RemoveServers(data []byte, names []string) ([]byte, error) {
 	for _, name := range names {
-		before, all, err := parseParts(data)
+		before, all, err := parseConfigParts(data)
 		if err != nil {
 			return nil, err
 		}
@@ -310,7 +310,7 @@ func RemoveServers(data []byte, names []string) ([]byte, error) {
 			return nil, invalid(project.ConfigFile,
 				fmt.Errorf("providers.mcp.%s is spread over the file; edit it by hand", surface.Escape(name)))
 		}
-		if data, err = applyChange(data, edit, before, func(c *project.Config) { delete(c.Servers, name) }); err != nil {
+		if data, err = applyEdit(data, edit, before, func(c *project.Config) { delete(c.Servers, name) }); err != nil {
 			return nil, err
 		}
 	}

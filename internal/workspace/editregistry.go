@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ func AddRegistry(data []byte, url, logKey string) ([]byte, error) {
 	if logKey != "" {
 		text += "log_key = " + tomltext.QuotePlain(logKey) + end
 	}
-	return applyChange(data, tomltext.Insert(len(data), text), before, func(c *project.Config) {
+	return applyEdit(data, tomltext.Insert(len(data), text), before, func(c *project.Config) {
 		c.Registry.URL, c.Registry.LogKey = url, logKey
 	})
 }

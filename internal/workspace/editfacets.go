@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func SetFacet(data []byte, f project.Facet) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte(project.EmptyConfig)
 	}
-	before, all, err := parseParts(data)
+	before, all, err := parseConfigParts(data)
 	if err != nil {
 		return nil, err
 	}
@@ -35,20 +35,20 @@ func SetFacet(data []byte, f project.Facet) ([]byte, error) {
 	var e tomltext.Edit
 	old, at := findFacet(all, f.Name)
 	switch {
-	case old == foreign:
+	case old == facetForeign:
 		return nil, cannotEdit(f.Name)
-	case old == single:
+	case old == facetSingle:
 		e = tomltext.Replace(all[at].Value, value)
 	default:
 		e = newFacet(data, all, line)
 	}
-	return applyChange(data, e, before, func(c *project.Config) { c.Facets[f.Name] = f })
+	return applyEdit(data, e, before, func(c *project.Config) { c.Facets[f.Name] = f })
 }
 
 // UnsetFacet returns data without the entry of the facet called name, and everything else
 // as it was. It is an error if there is none.
 func UnsetFacet(data []byte, name string) ([]byte, error) {
-	before, all, err := parseParts(data)
+	before, all, err := parseConfigParts(data)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 		return nil, project.NoSuch("facet", project.ConfigFile, name, slices.Collect(maps.Keys(before.Facets)))
 	}
 	old, at := findFacet(all, name)
-	if old != single {
+	if old != facetSingle {
 		return nil, cannotEdit(name)
 	}
 	p := all[at]
@@ -72,11 +72,11 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 				bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:cut.Start], " \t"), []byte(",")), " \t"))
 		}
 	}
-	return applyChange(data, tomltext.Replace(cut, ""), before, func(c *project.Config) { delete(c.Facets, name) })
+	return applyEdit(data, tomltext.Replace(cut, ""), before, func(c *project.Config) { delete(c.Facets, name) })
 }
 
-// parseParts is the file as it is read, and its keys as they are written.
-func parseParts(data []byte) (*project.Config, []tomltext.Key, error) {
+// parseConfigParts is the file as it is read, and its keys as they are written.
+func parseConfigParts(data []byte) (*project.Config, []tomltext.Key, error) {
 	c, err := project.ParseConfig(data)
 	if err != nil {
 		return nil, nil, err
@@ -93,27 +93,27 @@ func cannotEdit(name string) error {
 		fmt.Errorf("facets.%s is spread over several lines; edit it by hand", surface.Escape(name)))
 }
 
-// spelling is how an entry of [facets] is written.
-type spelling int
+// facetSpelling is how an entry of [facets] is written.
+type facetSpelling int
 
 const (
-	none    spelling = iota
-	single           // as one key with its value
-	foreign          // as a table of its own, or by dotted keys
+	facetAbsent  facetSpelling = iota
+	facetSingle                // as one key with its value
+	facetForeign               // as a table of its own, or by dotted keys
 )
 
 // findFacet finds the entry of a facet.
-func findFacet(all []tomltext.Key, name string) (spelling, int) {
+func findFacet(all []tomltext.Key, name string) (facetSpelling, int) {
 	for i, p := range all {
 		if len(p.Path) < 2 || p.Path[0] != facetsTable || p.Path[1] != name {
 			continue
 		}
 		if len(p.Path) == 2 && p.Last && !p.Header {
-			return single, i
+			return facetSingle, i
 		}
-		return foreign, i
+		return facetForeign, i
 	}
-	return none, 0
+	return facetAbsent, 0
 }
 
 // newFacet is the edit that adds a line to [facets], and the table if there is none.

@@ -1,9 +1,4 @@
-// Package configedit edits the text of hallmark.toml: it changes what a command sets or removes,
-// and keeps comments, order and spacing. It parses each result, and refuses an edit that changes
-// anything else.
-//
-// It does no I/O.
-package configedit
+package workspace
 
 import (
 	"errors"
@@ -16,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// applyChange applies an edit, and verifies that it changed what it should and nothing else.
-func applyChange(data []byte, e tomltext.Edit, want *project.Config, change func(*project.Config)) ([]byte, error) {
+// applyEdit applies an edit, and verifies that it changed what it should and nothing else.
+func applyEdit(data []byte, e tomltext.Edit, want *project.Config, change func(*project.Config)) ([]byte, error) {
 	out := tomltext.Apply(data, e)
 	got, err := project.ParseConfig(out)
 	if err != nil {

@@ -1,4 +1,4 @@
-package configedit
+package workspace
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestMigrateConfig(t *testing.T) {
 		{"nothing", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n"},
 		{"a server called checksum", "[providers.mcp.checksum]\ncommand = 'x'\n", "[providers.mcp.checksum]\ncommand = 'x'\n"},
 	} {
-		out, migrated, _, err := Migrate([]byte(head + c.before))
+		out, migrated, _, err := MigrateConfig([]byte(head + c.before))
 		if err != nil || string(out) != head+c.after {
 			t.Errorf("%s: %v\n%s", c.name, err, out)
 			continue
@@ -33,12 +33,12 @@ func TestMigrateConfig(t *testing.T) {
 		if (len(migrated) == 0) != (c.before == c.after) {
 			t.Errorf("%s: migrated %q", c.name, migrated)
 		}
-		again, migrated, _, err := Migrate(out)
+		again, migrated, _, err := MigrateConfig(out)
 		if err != nil || string(again) != string(out) || len(migrated) != 0 {
 			t.Errorf("%s: migrated again: %v\n%s", c.name, err, again)
 		}
 	}
-	if _, _, _, err := Migrate([]byte("manifest_version = 2\n")); err == nil {
+	if _, _, _, err := MigrateConfig([]byte("manifest_version = 2\n")); err == nil {
 		t.Error("an invalid file is migrated")
 	}
 }
@@ -102,17 +102,17 @@ func TestSetTree(t *testing.T) {
 
 func TestUnfilled(t *testing.T) {
 	text := "manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nverify = {type = 'command', algorithm = 'sha1', value = ''}\n"
-	s, err := Unfilled([]byte(text), "a")
+	s, err := UnfilledServer([]byte(text), "a")
 	if err != nil || len(s.Verify.Claims) != 1 || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := project.ParseConfig([]byte(text)); err == nil {
 		t.Error("an empty value is a digest")
 	}
-	if _, err := Unfilled([]byte(strings.Replace(text, "'sha1'", "'md5'", 1)), "a"); err == nil {
+	if _, err := UnfilledServer([]byte(strings.Replace(text, "'sha1'", "'md5'", 1)), "a"); err == nil {
 		t.Error("md5 is an algorithm")
 	}
-	if _, err := Unfilled([]byte(text), "b"); err == nil || !strings.Contains(err.Error(), "no such server") {
+	if _, err := UnfilledServer([]byte(text), "b"); err == nil || !strings.Contains(err.Error(), "no such server") {
 		t.Error(err)
 	}
 }
@@ -122,7 +122,7 @@ func FuzzMigrateConfig(f *testing.F) {
 	f.Add([]byte("manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nchecksum.value = '" + hex64 + "'\n"))
 	f.Add([]byte("manifest_version = 1\n[providers.mcp]\na = {command = 'x', checksum = {value = '" + hex64 + "'}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		out, migrated, _, err := Migrate(data)
+		out, migrated, _, err := MigrateConfig(data)
 		if err == nil && len(migrated) == 0 && string(out) != string(data) {
 			t.Errorf("nothing is migrated, and yet\n%q\nbecame\n%q", data, out)
 		}
