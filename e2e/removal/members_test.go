@@ -214,7 +214,8 @@ var unreadTypes = []unread{
 	{"internal/kind.imageConfig serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
 		"internal/plugins.Script",
 		"of bytes whose digest is compared before they are read, or that are only written"},
-	{"internal/advisory.*",
+	{"internal/workspace.advisoryDocument internal/workspace.affectedPackage internal/workspace.affectedRange " +
+		"internal/workspace.rangeEvent",
 		"what others know against packages: nothing vouches that all of it is there, and a zip that is gone is an error"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"internal/machine.Variables internal/machine.Variable",

@@ -1,4 +1,4 @@
-package advisory
+package workspace
 
 import (
 	"archive/zip"
@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
-// write makes a zip of documents by their names.
-func write(t *testing.T, documents map[string]string) string {
+// writeDatabase makes a zip of documents by their names.
+func writeDatabase(t *testing.T, documents map[string]string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "all.zip")
 	f, err := os.Create(name)
@@ -39,8 +39,8 @@ func write(t *testing.T, documents map[string]string) string {
 	return name
 }
 
-// find returns the ids of what a zip has against packages, each with the version that fixes it.
-func find(t *testing.T, name string, refs ...string) ([]string, error) {
+// findAdvisories returns the ids of what a zip has against packages, each with the version that fixes it.
+func findAdvisories(t *testing.T, name string, refs ...string) ([]string, error) {
 	t.Helper()
 	var all []artifact.Ref
 	for _, text := range refs {
@@ -50,7 +50,7 @@ func find(t *testing.T, name string, refs ...string) ([]string, error) {
 		}
 		all = append(all, ref)
 	}
-	d, err := Open(t.Context(), name, all[0].Kind(), Limits{})
+	d, err := openDatabase(t.Context(), name, all[0].Kind(), databaseLimits{})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func TestAffected(t *testing.T) {
 			"go:example.com/a@v2.0.0+incompatible", "2.1.0+incompatible"},
 		"Go, listed": {"Go", "example.com/a", `"versions": ["1.2.0"]`, "go:example.com/a@v1.2.0", "none"},
 	} {
-		got, err := find(t, write(t, map[string]string{"X-1.json": affecting("X-1", c.ecosystem, c.name, c.rest)}), c.ref)
+		got, err := findAdvisories(t, writeDatabase(t, map[string]string{"X-1.json": affecting("X-1", c.ecosystem, c.name, c.rest)}), c.ref)
 		var want []string
 		if c.want != "" {
 			want = []string{c.ref + " X-1 " + strings.TrimPrefix(c.want, "none")}
@@ -162,7 +162,7 @@ func TestFind(t *testing.T) {
 	twice := strings.Replace(affecting("X-6", "npm", "a", all), `"affected": [`,
 		`"affected": [{"package": {"ecosystem": "npm", "name": "@acme/b"}, "versions": ["1.0.0"]},
 		{"package": {"ecosystem": "npm", "name": "a"}, `+ranges("SEMVER", `{"introduced": "0"}, {"fixed": "3.0.0"}`)+`}, `, 1)
-	name := write(t, map[string]string{
+	name := writeDatabase(t, map[string]string{
 		"MAL-2.json":     affecting("MAL-2", "npm", "a", all),
 		"X-3.json":       strings.Replace(affecting("X-3", "npm", "a", all), `{`, `{"withdrawn": "2026-01-01T00:00:00Z",`, 1),
 		"X-4.json":       affecting("X-4", "npm", "@acme\u002fb", all),
@@ -173,7 +173,7 @@ func TestFind(t *testing.T) {
 		"README.md":      "name",
 		"__MACOSX/a.txt": "",
 	})
-	got, err := find(t, name, "npm:a@1.0.0", "npm:@acme/b@1.0.0", "npm:other@1.0.0")
+	got, err := findAdvisories(t, name, "npm:a@1.0.0", "npm:@acme/b@1.0.0", "npm:other@1.0.0")
 	want := []string{"npm:@acme/b@1.0.0 X-4 ", "npm:@acme/b@1.0.0 X-5 ", "npm:@acme/b@1.0.0 X-6 ", "npm:a@1.0.0 MAL-2 ",
 		"npm:a@1.0.0 X-6 3.0.0", "npm:a@1.0.0 X-7 "}
 	if err != nil || !slices.Equal(got, want) {
@@ -186,9 +186,9 @@ func TestTexts(t *testing.T) {
 	for doc, want := range map[string]string{
 		`"summary": " short ", "details": "long"`: "short", `"details": "\n# First\nsecond"`: "# First", `"summary": ""`: "",
 	} {
-		name := write(t, map[string]string{"A.json": `{"id": "A", ` + doc +
+		name := writeDatabase(t, map[string]string{"A.json": `{"id": "A", ` + doc +
 			`, "affected": [{"package": {"ecosystem": "npm", "name": "a"}, "versions": ["1.0.0"]}]}`})
-		d, err := Open(t.Context(), name, artifact.NPM, Limits{})
+		d, err := openDatabase(t.Context(), name, artifact.NPM, databaseLimits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,39 +219,39 @@ func TestBroken(t *testing.T) {
 		"a path upwards":  {map[string]string{"../X-1.json": good}, "../X-1.json"},
 		"one of them bad": {map[string]string{"X-1.json": good, "X-2.json": `<html>`}, "X-2.json: is no JSON"},
 	} {
-		got, err := find(t, write(t, c.documents), "npm:a@1.0.0")
+		got, err := findAdvisories(t, writeDatabase(t, c.documents), "npm:a@1.0.0")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 	}
 	documents := map[string]string{"X-1.json": good, "X-2.json": strings.ReplaceAll(good, "X-1", "X-2")}
-	for want, limits := range map[string]Limits{
+	for want, limits := range map[string]databaseLimits{
 		"more than 500 bytes": {Zip: 500}, "more than 1 entries": {Documents: 1}, "json: has": {Document: 200},
 	} {
-		d, err := Open(t.Context(), write(t, documents), artifact.NPM, limits)
+		d, err := openDatabase(t.Context(), writeDatabase(t, documents), artifact.NPM, limits)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, %v", limits, d, err)
 		}
 	}
-	bomb := write(t, map[string]string{"X-1.json": strings.Repeat(" ", 6<<20)})
-	if _, err := Open(t.Context(), bomb, artifact.NPM, Limits{}); !errors.As(err, new(*archive.Error)) {
+	bomb := writeDatabase(t, map[string]string{"X-1.json": strings.Repeat(" ", 6<<20)})
+	if _, err := openDatabase(t.Context(), bomb, artifact.NPM, databaseLimits{}); !errors.As(err, new(*archive.Error)) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	if _, err := Open(t.Context(), filepath.Join(dir, "all.zip"), artifact.NPM, Limits{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := openDatabase(t.Context(), filepath.Join(dir, "all.zip"), artifact.NPM, databaseLimits{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), dir, artifact.NPM, Limits{}); err == nil {
+	if _, err := openDatabase(t.Context(), dir, artifact.NPM, databaseLimits{}); err == nil {
 		t.Error("a directory is opened")
 	}
 	page := filepath.Join(dir, "page.zip")
 	os.WriteFile(page, []byte("<html>not found</html>"), 0o600)
-	if _, err := Open(t.Context(), page, artifact.NPM, Limits{}); !errors.As(err, new(*archive.Error)) {
+	if _, err := openDatabase(t.Context(), page, artifact.NPM, databaseLimits{}); !errors.As(err, new(*archive.Error)) {
 		t.Error(err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Open(stopped, write(t, documents), artifact.NPM, Limits{}); !errors.Is(err, context.Canceled) {
+	if _, err := openDatabase(stopped, writeDatabase(t, documents), artifact.NPM, databaseLimits{}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

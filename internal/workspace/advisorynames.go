@@ -1,4 +1,4 @@
-package advisory
+package workspace
 
 import (
 	"bytes"
@@ -26,18 +26,18 @@ func normalName(kind artifact.Kind, name string) string {
 	return b.String()
 }
 
-// mostNames is how many names of one document are kept; one with more is always decoded.
-const mostNames = 64
+// mostPackageNames is how many names of one document are kept; one with more is always decoded.
+const mostPackageNames = 64
 
 var (
 	nameMember = []byte(`"name"`)
 	errNoJSON  = errors.New("is no JSON")
 )
 
-// findNames returns the values of all members "name" in a document, which is not decoded for it, as most documents are
+// findPackageNames returns the values of all members "name" in a document, which is not decoded for it, as most are
 // about packages that nobody asks about. It is unsure if a name is, or may be, written with escapes, or if there are
-// more than mostNames. A document without such a member must be JSON.
-func findNames(data []byte, kind artifact.Kind) (names []string, unsure bool, err error) {
+// more than mostPackageNames. A document without such a member must be JSON.
+func findPackageNames(data []byte, kind artifact.Kind) (names []string, unsure bool, err error) {
 	// A letter of the member's own name can be escaped: the codes of a, e, m and n begin so.
 	unsure = bytes.Contains(data, []byte(`\u006`))
 	found := false
@@ -57,7 +57,7 @@ func findNames(data []byte, kind artifact.Kind) (names []string, unsure bool, er
 			return nil, false, errNoJSON
 		}
 		found = true
-		if bytes.IndexByte(text, '\\') >= 0 || len(names) == mostNames {
+		if bytes.IndexByte(text, '\\') >= 0 || len(names) == mostPackageNames {
 			unsure = true
 		} else if name := normalName(kind, string(text)); !slices.Contains(names, name) {
 			names = append(names, name)

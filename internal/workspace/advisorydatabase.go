@@ -1,15 +1,4 @@
-// Package advisory reads what is known against versions of packages, from databases in OSV's format: a zip for each
-// ecosystem, as "npm/all.zip", of JSON documents that are called by their ids.
-//
-// A [Database] is opened once: every document is read, two at a time, and only the names of packages in it are kept.
-// [Database.Find] decodes the documents that name a wanted package, and decides by the algorithm of OSV's schema
-// whether a version is affected. What is withdrawn does not count. Ranges of commits are not looked at.
-//
-// # Errors
-//
-// A zip that is not there gives an error that wraps [fs.ErrNotExist]; one that is broken or goes beyond the [Limits] an
-// [*archive.Error], or one that names the document. All others are those of the disk, or of the context.
-package advisory
+package workspace
 
 import (
 	"cmp"
@@ -31,32 +20,35 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Limits bound what is read of a database. A field that is zero has the value of [DefaultLimits].
-type Limits struct {
+// databaseLimits bound what is read of a database. A field that is zero has the value of [defaultDatabaseLimits].
+type databaseLimits struct {
 	Zip       int64 // bytes of a zip
 	Documents int   // in a zip
 	Document  int64 // bytes of one
 }
 
-// DefaultLimits leave room for several times of what the largest database has.
-func DefaultLimits() Limits { return Limits{Zip: 1 << 30, Documents: 1_000_000, Document: 8 << 20} }
+// defaultDatabaseLimits leave room for several times of what the largest database has.
+func defaultDatabaseLimits() databaseLimits {
+	return databaseLimits{Zip: 1 << 30, Documents: 1_000_000, Document: 8 << 20}
+}
 
 // Bounds of what the limits let a hostile zip cost besides, in bytes.
 const (
-	maxUnpacked  = 16 << 30  // which is read and not kept
-	maxDirectory = 128 << 20 // which is held in memory
-	maxNames     = 4_000_000 // names of packages that are kept; documents with further ones are always decoded
+	maxUnpackedDatabase  = 16 << 30  // which is read and not kept
+	maxDatabaseDirectory = 128 << 20 // which is held in memory
+	maxPackageNames      = 4_000_000 // names of packages that are kept; documents with further ones are always decoded
 )
 
-// atOnce is how many documents are read at once.
-const atOnce = 2
+// documentsAtOnce is how many documents are read at once.
+const documentsAtOnce = 2
 
-// ecosystems are OSV's names of ecosystems, by the kind of their packages.
-var ecosystems = map[artifact.Kind]string{artifact.NPM: "npm", artifact.PyPI: "PyPI", artifact.Go: "Go"}
+// osvEcosystems are OSV's names of ecosystems, by the kind of their packages.
+var osvEcosystems = map[artifact.Kind]string{artifact.NPM: "npm", artifact.PyPI: "PyPI", artifact.Go: "Go"}
 
-// File returns where the database about packages of a kind is, relative to the place of all; false if nobody keeps one.
-func File(kind artifact.Kind) (string, bool) {
-	name, ok := ecosystems[kind]
+// AdvisoryFile returns where the database about packages of a kind is, relative to the place of all; false if nobody
+// keeps one.
+func AdvisoryFile(kind artifact.Kind) (string, bool) {
+	name, ok := osvEcosystems[kind]
 	return name + "/all.zip", ok
 }
 
@@ -71,10 +63,12 @@ type Advisory struct {
 // Malware reports whether somebody found that the package is malicious, and not only vulnerable.
 func (a Advisory) Malware() bool { return strings.HasPrefix(a.ID, "MAL-") }
 
-// Database is an open database about the packages of one kind.
-type Database struct {
+// AdvisoryDatabase is an open database about the packages of one kind, in OSV's format: a zip, as "npm/all.zip", of
+// JSON documents that are called by their ids. When it is opened every document is read, two at a time, and only the
+// names of packages in it are kept.
+type AdvisoryDatabase struct {
 	kind   artifact.Kind
-	limits Limits
+	limits databaseLimits
 	file   *os.File
 	files  []tree.File
 	open   tree.Open
@@ -83,11 +77,15 @@ type Database struct {
 	unsure []int32            // documents that spell a name in another way than plainly
 }
 
-// Open opens the database in the zip at name about packages of a kind. The caller closes it.
-func Open(ctx context.Context, name string, kind artifact.Kind, limits Limits) (_ *Database, err error) {
-	d := &Database{kind: kind, limits: Limits{Zip: cmp.Or(limits.Zip, DefaultLimits().Zip),
-		Documents: cmp.Or(limits.Documents, DefaultLimits().Documents),
-		Document:  cmp.Or(limits.Document, DefaultLimits().Document)}}
+// openDatabase opens the database in the zip at name about packages of a kind. The caller closes it.
+//
+// A zip that is not there gives an error that wraps [fs.ErrNotExist]; one that is broken or goes beyond the limits an
+// [*archive.Error], or one that names the document. All others are those of the disk, or of the context.
+func openDatabase(ctx context.Context, name string, kind artifact.Kind, limits databaseLimits) (_ *AdvisoryDatabase,
+	err error) {
+	d := &AdvisoryDatabase{kind: kind, limits: databaseLimits{Zip: cmp.Or(limits.Zip, defaultDatabaseLimits().Zip),
+		Documents: cmp.Or(limits.Documents, defaultDatabaseLimits().Documents),
+		Document:  cmp.Or(limits.Document, defaultDatabaseLimits().Document)}}
 	if d.file, err = durable.OpenRegular(name); err != nil {
 		return nil, err
 	}
@@ -101,7 +99,7 @@ func Open(ctx context.Context, name string, kind artifact.Kind, limits Limits) (
 		return nil, err
 	}
 	d.files, d.open, err = archive.OpenZip(d.file, info.Size(), archive.Limits{Packed: d.limits.Zip,
-		Unpacked: maxUnpacked, Entries: d.limits.Documents, Directory: maxDirectory})
+		Unpacked: maxUnpackedDatabase, Entries: d.limits.Documents, Directory: maxDatabaseDirectory})
 	if err != nil {
 		return nil, err
 	}
@@ -110,10 +108,10 @@ func Open(ctx context.Context, name string, kind artifact.Kind, limits Limits) (
 }
 
 // Close closes the database.
-func (d *Database) Close() error { return d.file.Close() }
+func (d *AdvisoryDatabase) Close() error { return d.file.Close() }
 
 // readNames reads every document for the names of packages in it.
-func (d *Database) readNames(ctx context.Context) error {
+func (d *AdvisoryDatabase) readNames(ctx context.Context) error {
 	var (
 		mu      sync.Mutex
 		workers sync.WaitGroup
@@ -127,7 +125,7 @@ func (d *Database) readNames(ctx context.Context) error {
 		next++
 		return next - 1, next <= len(d.files) && failed == nil
 	}
-	for range min(atOnce, runtime.GOMAXPROCS(0)) {
+	for range min(documentsAtOnce, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			var data []byte
 			for i, ok := begin(); ok; i, ok = begin() {
@@ -138,12 +136,12 @@ func (d *Database) readNames(ctx context.Context) error {
 				var names []string
 				unsure := false
 				if err == nil {
-					names, unsure, err = findNames(data, d.kind)
+					names, unsure, err = findPackageNames(data, d.kind)
 					err = d.explain(i, err)
 				}
 				mu.Lock()
 				failed = cmp.Or(failed, err)
-				if len(d.named) > maxNames {
+				if len(d.named) > maxPackageNames {
 					names, unsure = nil, true
 				}
 				for _, name := range names {
@@ -161,7 +159,7 @@ func (d *Database) readNames(ctx context.Context) error {
 }
 
 // read reads document i into the room of data.
-func (d *Database) read(i int, data []byte) ([]byte, error) {
+func (d *AdvisoryDatabase) read(i int, data []byte) ([]byte, error) {
 	f := d.files[i]
 	if f.Size > d.limits.Document {
 		return nil, d.explain(i, fmt.Errorf("has %s bytes, the limit is %s", evidence.Group(f.Size),
@@ -183,15 +181,17 @@ func (d *Database) read(i int, data []byte) ([]byte, error) {
 }
 
 // explain adds to an error which document it is about.
-func (d *Database) explain(i int, err error) error {
+func (d *AdvisoryDatabase) explain(i int, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", d.files[i].Path, err)
 }
 
-// Find returns what the database has against packages of its kind, by Ref and id. It ignores those of other kinds.
-func (d *Database) Find(ctx context.Context, refs []artifact.Ref) (found []Advisory, err error) {
+// Find returns what the database has against packages of its kind, by Ref and id. It ignores those of other kinds. It
+// decodes the documents that name a wanted package, and decides by the algorithm of OSV's schema whether a version is
+// affected. What is withdrawn does not count. Ranges of commits are not looked at.
+func (d *AdvisoryDatabase) Find(ctx context.Context, refs []artifact.Ref) (found []Advisory, err error) {
 	wanted := map[string][]artifact.Ref{}
 	about := slices.Clone(d.unsure)
 	for _, ref := range refs {
@@ -211,7 +211,7 @@ func (d *Database) Find(ctx context.Context, refs []artifact.Ref) (found []Advis
 		if data, err = d.read(int(i), data); err != nil {
 			return nil, err
 		}
-		doc, err := parse(data, strings.TrimSuffix(path.Base(d.files[i].Path), ".json"))
+		doc, err := parseAdvisory(data, strings.TrimSuffix(path.Base(d.files[i].Path), ".json"))
 		if err != nil {
 			return nil, d.explain(int(i), err)
 		}

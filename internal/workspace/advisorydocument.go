@@ -1,4 +1,4 @@
-package advisory
+package workspace
 
 import (
 	"cmp"
@@ -10,40 +10,40 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// document is what of a document of OSV's schema decides.
-type document struct {
-	ID        string     `json:"id"`
-	Summary   string     `json:"summary"`
-	Details   string     `json:"details"`
-	Withdrawn string     `json:"withdrawn"` // when; "" for not
-	Affected  []affected `json:"affected"`
+// advisoryDocument is what of a document of OSV's schema decides.
+type advisoryDocument struct {
+	ID        string            `json:"id"`
+	Summary   string            `json:"summary"`
+	Details   string            `json:"details"`
+	Withdrawn string            `json:"withdrawn"` // when; "" for not
+	Affected  []affectedPackage `json:"affected"`
 }
 
-type affected struct {
+type affectedPackage struct {
 	Package struct {
 		Ecosystem string `json:"ecosystem"` // "npm", or "Debian:12"
 		Name      string `json:"name"`
 	} `json:"package"`
-	Ranges   []versionRange `json:"ranges"`
-	Versions []string       `json:"versions"`
+	Ranges   []affectedRange `json:"ranges"`
+	Versions []string        `json:"versions"`
 }
 
-type versionRange struct {
-	Type   string  `json:"type"` // SEMVER, ECOSYSTEM or GIT
-	Events []event `json:"events"`
+type affectedRange struct {
+	Type   string       `json:"type"` // SEMVER, ECOSYSTEM or GIT
+	Events []rangeEvent `json:"events"`
 }
 
-// event has one member that is not "".
-type event struct {
+// rangeEvent has one member that is not "".
+type rangeEvent struct {
 	Introduced   string `json:"introduced"` // "0" is before all versions
 	Fixed        string `json:"fixed"`
 	LastAffected string `json:"last_affected"`
 	Limit        string `json:"limit"` // "*" is after all versions
 }
 
-// parse reads a document, whose file is called by its id.
-func parse(data []byte, id string) (*document, error) {
-	d := new(document)
+// parseAdvisory reads a document, whose file is called by its id.
+func parseAdvisory(data []byte, id string) (*advisoryDocument, error) {
+	d := new(advisoryDocument)
 	if err := surface.DecodeKnown(data, d); err != nil {
 		return nil, err
 	}
@@ -54,14 +54,14 @@ func parse(data []byte, id string) (*document, error) {
 }
 
 // find returns what the document says against wanted packages of a kind, which are given by their normal names.
-func (d *document) find(kind artifact.Kind, wanted map[string][]artifact.Ref) (found []Advisory) {
+func (d *advisoryDocument) find(kind artifact.Kind, wanted map[string][]artifact.Ref) (found []Advisory) {
 	if d.Withdrawn != "" {
 		return nil
 	}
 	fixed := map[artifact.Ref]string{} // of each that is affected
 	for _, a := range d.Affected {
 		of, _, _ := strings.Cut(a.Package.Ecosystem, ":")
-		if of != ecosystems[kind] {
+		if of != osvEcosystems[kind] {
 			continue
 		}
 		for _, ref := range wanted[normalName(kind, a.Package.Name)] {
@@ -86,7 +86,7 @@ func (d *document) find(kind artifact.Kind, wanted map[string][]artifact.Ref) (f
 
 // affects reports whether a version is among those that are listed, or in a range of them, and from which version on it
 // is no more. A range whose order is not known holds every version, unless there is a list, which decides then.
-func (a affected) affects(kind artifact.Kind, version string) (fixed string, yes bool) {
+func (a affectedPackage) affects(kind artifact.Kind, version string) (fixed string, yes bool) {
 	yes = slices.ContainsFunc(a.Versions, func(v string) bool {
 		order, ok := artifact.CompareVersions(kind, v, version)
 		return v == version || ok && order == 0
@@ -114,7 +114,7 @@ func (a affected) affects(kind artifact.Kind, version string) (fixed string, yes
 
 // holds evaluates a range as the schema says: events are walked in the order of their versions. It is not ordered if a
 // version has no place in the order of its kind, or if nothing says where the range begins.
-func (r versionRange) holds(kind artifact.Kind, version string) (in, ordered bool) {
+func (r affectedRange) holds(kind artifact.Kind, version string) (in, ordered bool) {
 	if r.Type != "SEMVER" && r.Type != "ECOSYSTEM" {
 		return false, false
 	}
@@ -122,7 +122,7 @@ func (r versionRange) holds(kind artifact.Kind, version string) (in, ordered boo
 	for _, e := range r.Events {
 		begins = begins || e.Introduced != ""
 		at := e.at()
-		order, ok := compare(kind, version, at)
+		order, ok := compareVersions(kind, version, at)
 		if at == "" || !ok {
 			return false, false
 		}
@@ -133,13 +133,13 @@ func (r versionRange) holds(kind artifact.Kind, version string) (in, ordered boo
 		return false, begins
 	}
 	events := slices.Clone(r.Events)
-	slices.SortStableFunc(events, func(a, b event) int {
-		order, _ := compare(kind, a.at(), b.at())
+	slices.SortStableFunc(events, func(a, b rangeEvent) int {
+		order, _ := compareVersions(kind, a.at(), b.at())
 		// What is introduced with a version is so before that is the last one that is affected.
 		return cmp.Or(order, cmp.Compare(len(a.LastAffected), 0)-cmp.Compare(len(b.LastAffected), 0))
 	})
 	for _, e := range events {
-		order, _ := compare(kind, version, e.at())
+		order, _ := compareVersions(kind, version, e.at())
 		switch {
 		case e.Introduced != "" && order >= 0:
 			in = true
@@ -151,10 +151,10 @@ func (r versionRange) holds(kind artifact.Kind, version string) (in, ordered boo
 }
 
 // at is the version of an event.
-func (e event) at() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }
+func (e rangeEvent) at() string { return cmp.Or(e.Introduced, e.Fixed, e.LastAffected, e.Limit) }
 
-// compare compares versions of events, among which "0" is before and "*" after all others.
-func compare(kind artifact.Kind, a, b string) (order int, ok bool) {
+// compareVersions compares versions of events, among which "0" is before and "*" after all others.
+func compareVersions(kind artifact.Kind, a, b string) (order int, ok bool) {
 	rank := func(v string) int {
 		switch v {
 		case "0":
