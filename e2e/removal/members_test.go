@@ -195,10 +195,10 @@ var unreadTypes = []unread{
 		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
 		"internal/fetch.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
 		"internal/changes.Facet internal/check.Chain internal/check.Link " +
-		"internal/sbom.cdxDocument internal/sbom.cdxMetadata internal/sbom.cdxComponent internal/sbom.cdxService " +
-		"internal/sbom.cdxHash internal/sbom.cdxProperty internal/sbom.cdxDependency " +
-		"internal/sbom.spdxDocument internal/sbom.spdxCreation internal/sbom.spdxPackage internal/sbom.spdxChecksum " +
-		"internal/sbom.spdxExternalRef internal/sbom.spdxRelationship", "what commands print"},
+		"internal/check.cdxDocument internal/check.cdxMetadata internal/check.cdxComponent internal/check.cdxService " +
+		"internal/check.cdxHash internal/check.cdxProperty internal/check.cdxDependency " +
+		"internal/check.spdxDocument internal/check.spdxCreation internal/check.spdxPackage internal/check.spdxChecksum " +
+		"internal/check.spdxExternalRef internal/check.spdxRelationship", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue internal/facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +

@@ -1,4 +1,4 @@
-package sbom
+package check
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 )
 
 // server adds the component of a server with all that its entry pins.
-func (b *builder) server(name string, e project.ServerLock, closure *project.Closure) (*component, error) {
-	s := b.add(component{id: "server:" + name, kind: "application", name: name, known: true})
+func (b *sbomBuilder) server(name string, e project.ServerLock, closure *project.Closure) (*sbomComponent, error) {
+	s := b.add(sbomComponent{id: "server:" + name, kind: "application", name: name, known: true})
 	if e.Source.Remote() {
 		s.kind, s.endpoint, s.known = "service", e.Ref, false
 	}
@@ -60,15 +60,15 @@ func (b *builder) server(name string, e project.ServerLock, closure *project.Clo
 }
 
 // artifact adds the component of one of the artifacts of an entry.
-func (b *builder) artifact(key string, d digest.Digest, platforms map[string]digest.Digest) *component {
+func (b *sbomBuilder) artifact(key string, d digest.Digest, platforms map[string]digest.Digest) *sbomComponent {
 	if dir, ok := strings.CutPrefix(key, "tree:"); ok {
-		c := b.add(component{id: key + "@" + d.String(), kind: "file", name: dir})
+		c := b.add(sbomComponent{id: key + "@" + d.String(), kind: "file", name: dir})
 		c.note("tree", d.String())
 		return c
 	}
 	for prefix, kind := range map[string]string{"command:": "application", "file:": "file"} {
 		if name, ok := strings.CutPrefix(key, prefix); ok {
-			return b.add(component{id: key + "@" + d.String(), kind: kind, name: name, purl: filePURL(name, d),
+			return b.add(sbomComponent{id: key + "@" + d.String(), kind: kind, name: name, purl: filePURL(name, d),
 				hashes: []digest.Digest{d}})
 		}
 	}
@@ -77,7 +77,7 @@ func (b *builder) artifact(key string, d digest.Digest, platforms map[string]dig
 		at := max(0, strings.LastIndexByte(key, '@'))
 		name, version := key[:at], key[at:]
 		version = strings.TrimPrefix(version, "@")
-		c := b.add(component{id: "archive:" + key, kind: "application", name: name, version: version,
+		c := b.add(sbomComponent{id: "archive:" + key, kind: "application", name: name, version: version,
 			purl: makePURL("generic", name, version)})
 		c.note("content-integrity", d.String())
 		return c
@@ -89,18 +89,18 @@ func (b *builder) artifact(key string, d digest.Digest, platforms map[string]dig
 		return b.ofRelease(ref, map[artifact.Ref]digest.Digest{ref: d})
 	case artifact.Go:
 		c := b.ofPackage(ref)
-		c.note("h1", h1(d))
+		c.note("h1", goH1(d))
 		return c
 	case artifact.OCI:
 		return b.image(ref, d, platforms)
 	}
-	c := b.add(component{id: key, kind: "application", name: key})
+	c := b.add(sbomComponent{id: key, kind: "application", name: key})
 	c.note("digest", d.String()) // of what is not known here
 	return c
 }
 
 // image adds the component of an image with those of its platforms.
-func (b *builder) image(ref artifact.Ref, d digest.Digest, platforms map[string]digest.Digest) *component {
+func (b *sbomBuilder) image(ref artifact.Ref, d digest.Digest, platforms map[string]digest.Digest) *sbomComponent {
 	c := b.ofPackage(ref)
 	c.note("manifest", d.String())
 	for platform, d := range platforms {
@@ -117,14 +117,14 @@ func (b *builder) image(ref artifact.Ref, d digest.Digest, platforms map[string]
 	return c
 }
 
-// h1 is a digest as go.sum has it.
-func h1(d digest.Digest) string {
+// goH1 is a digest as go.sum has it.
+func goH1(d digest.Digest) string {
 	_, sum, _ := strings.Cut(d.SRI(), "-")
 	return "h1:" + sum
 }
 
 // closure adds the packages of the closure of a server, of which the lock says entry.
-func (b *builder) closure(s *component, entry *project.ClosureLock, closure *project.Closure) error {
+func (b *sbomBuilder) closure(s *sbomComponent, entry *project.ClosureLock, closure *project.Closure) error {
 	s.note("closure", entry.Lock.String())
 	s.note("closure-engine", entry.Engine)
 	s.note("closure-platform", closure.Platform)
@@ -138,7 +138,7 @@ func (b *builder) closure(s *component, entry *project.ClosureLock, closure *pro
 	if err != nil {
 		return err
 	}
-	all := make([]*component, len(closure.Packages))
+	all := make([]*sbomComponent, len(closure.Packages))
 	for i, p := range closure.Packages {
 		all[i] = b.closurePackage(closure, p)
 		all[i].required = all[i].required || !p.Optional
@@ -164,13 +164,13 @@ func (b *builder) closure(s *component, entry *project.ClosureLock, closure *pro
 }
 
 // closurePackage adds one package of a closure.
-func (b *builder) closurePackage(closure *project.Closure, p project.ClosurePackage) *component {
-	var c *component
+func (b *sbomBuilder) closurePackage(closure *project.Closure, p project.ClosurePackage) *sbomComponent {
+	var c *sbomComponent
 	switch {
 	case p.Ref.IsZero(): // inside the tarball of another one, of which the hash is
 		name, version, in := closure.Bundled(p)
 		id := fmt.Sprintf("bundled:%s in %s of %s", name, in, closure.Root)
-		c = b.add(component{id: id, kind: "library", name: name, version: version})
+		c = b.add(sbomComponent{id: id, kind: "library", name: name, version: version})
 		if ref, err := artifact.NewNPM(name, version); err == nil {
 			c.purl = purlOf(ref)
 		}
@@ -181,7 +181,7 @@ func (b *builder) closurePackage(closure *project.Closure, p project.ClosurePack
 	case p.Ref.Kind() == artifact.Go:
 		c = b.ofPackage(p.Ref)
 		for _, d := range p.Integrity {
-			c.note("h1", h1(d))
+			c.note("h1", goH1(d))
 		}
 	case len(p.Integrity) > 1: // any of which the tarball may have
 		c = b.ofPackage(p.Ref)
@@ -201,12 +201,12 @@ func (b *builder) closurePackage(closure *project.Closure, p project.ClosurePack
 }
 
 // facet adds the component of a facet with its files.
-func (b *builder) facet(lock *project.Lock, name string, f project.FacetLock) *component {
+func (b *sbomBuilder) facet(lock *project.Lock, name string, f project.FacetLock) *sbomComponent {
 	vcs := ""
 	if strings.Contains(f.Source.URL, "://") {
 		vcs = "git+" + f.Source.URL + "@" + f.Source.Commit
 	}
-	c := b.add(component{id: "facet:" + name, kind: "application", name: name, version: f.Version, known: true,
+	c := b.add(sbomComponent{id: "facet:" + name, kind: "application", name: name, version: f.Version, known: true,
 		purl: makePURL("generic", name, f.Version, "vcs_url", vcs)})
 	c.note("source", string(f.Source.Kind))
 	c.note("registry", f.Source.Registry)
@@ -223,7 +223,7 @@ func (b *builder) facet(lock *project.Lock, name string, f project.FacetLock) *c
 	c.note("prefix", f.Prefix)
 	c.note("parts", strings.Join(f.Parts, " "))
 	for path, d := range f.Assets {
-		b.add(component{id: c.id + "/" + path, kind: "file", name: path, hashes: []digest.Digest{d}, parent: c.id})
+		b.add(sbomComponent{id: c.id + "/" + path, kind: "file", name: path, hashes: []digest.Digest{d}, parent: c.id})
 	}
 	for other, version := range f.Composes {
 		if _, ok := lock.Facet(other); ok {

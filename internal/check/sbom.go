@@ -1,17 +1,4 @@
-// Package sbom writes a software bill of materials of all that hallmark.lock pins: as CycloneDX 1.6 or as SPDX 2.3, in
-// JSON. What the documents have:
-//
-//   - a component for each server and facet, for each package of the servers' closures, for images, executables and
-//     files, and for the files of facets; each has the Ref or the name of the lock as its reference
-//   - under hashes what is a hash of one file as it is distributed: tarballs, wheels, files. What is a digest of
-//     something else (a tree, a surface, the contents of an archive, a manifest, Go's h1) is a property hallmark:…,
-//     in SPDX a line of the comment
-//   - which component needs which, as far as a closure says so. Those of Python and Go do not: there the server needs
-//     all packages, and what these need is left out of CycloneDX's dependencies and is NOASSERTION in SPDX
-//
-// The same lock gives the same bytes: nothing is random, and no clock is read. The number of a document is a UUID of
-// its content. Documents have no address of a package registry, as the lock has none.
-package sbom
+package check
 
 import (
 	"cmp"
@@ -28,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Input is what a document is made of.
-type Input struct {
+// SBOMInput is what a software bill of materials is made of.
+type SBOMInput struct {
 	Project  string                      // what the project is called
 	Lock     *project.Lock               // all of its entries are in the document
 	Closures map[string]*project.Closure // by server; one that its entry has and that is not here is an error
@@ -38,20 +25,32 @@ type Input struct {
 	Created  time.Time                   // zero: not known
 }
 
-// formats are the makers of documents, by the names of their formats.
-var formats = map[string]func(Input, []*component) ([]byte, error){"cyclonedx": cycloneDX, "spdx": spdx}
+// sbomFormats are the makers of documents, by the names of their formats.
+var sbomFormats = map[string]func(SBOMInput, []*sbomComponent) ([]byte, error){"cyclonedx": cycloneDX, "spdx": spdx}
 
-// Formats are the names of the formats, sorted.
-func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+// SBOMFormats are the names of the formats, sorted.
+func SBOMFormats() []string { return slices.Sorted(maps.Keys(sbomFormats)) }
 
-// Make writes the document in a format of [Formats].
-func Make(format string, in Input) ([]byte, error) {
-	write, ok := formats[format]
+// MakeSBOM writes a software bill of materials of all that hallmark.lock pins, in a format of [SBOMFormats]: CycloneDX
+// 1.6 or SPDX 2.3, in JSON. What the documents have:
+//
+//   - a component for each server and facet, for each package of the servers' closures, for images, executables and
+//     files, and for the files of facets; each has the Ref or the name of the lock as its reference
+//   - under hashes what is a hash of one file as it is distributed: tarballs, wheels, files. What is a digest of
+//     something else (a tree, a surface, the contents of an archive, a manifest, Go's h1) is a property hallmark:…,
+//     in SPDX a line of the comment
+//   - which component needs which, as far as a closure says so. Those of Python and Go do not: there the server needs
+//     all packages, and what these need is left out of CycloneDX's dependencies and is NOASSERTION in SPDX
+//
+// The same lock gives the same bytes: nothing is random, and no clock is read. The number of a document is a UUID of
+// its content. Documents have no address of a package registry, as the lock has none.
+func MakeSBOM(format string, in SBOMInput) ([]byte, error) {
+	write, ok := sbomFormats[format]
 	if !ok {
 		return nil, fmt.Errorf("%+q is no format", format)
 	}
-	b := &builder{all: map[string]*component{}}
-	root := b.add(component{id: rootID, kind: "application", name: in.Project, known: true})
+	b := &sbomBuilder{all: map[string]*sbomComponent{}}
+	root := b.add(sbomComponent{id: sbomRoot, kind: "application", name: in.Project, known: true})
 	for _, name := range in.Lock.Facets() {
 		entry, _ := in.Lock.Facet(name)
 		root.need(b.facet(in.Lock, name, entry))
@@ -65,17 +64,17 @@ func Make(format string, in Input) ([]byte, error) {
 		root.need(server)
 	}
 	for _, name := range in.Unlocked {
-		server := b.add(component{id: "server:" + name, kind: "application", name: name})
+		server := b.add(sbomComponent{id: "server:" + name, kind: "application", name: name})
 		server.note("not-locked", "hallmark.toml lets it run without an entry of hallmark.lock")
 		root.need(server)
 	}
 	return write(in, b.finish())
 }
 
-const rootID = "project"
+const sbomRoot = "project"
 
-// component is one thing that a lock pins.
-type component struct {
+// sbomComponent is one thing that a lock pins.
+type sbomComponent struct {
 	id            string // unique in the document
 	kind          string // CycloneDX's type, or "service"
 	name, version string
@@ -92,17 +91,17 @@ type component struct {
 	optional      bool // it is a package that some server can do without
 }
 
-func (c *component) need(other *component) { c.needs[other.id] = true }
+func (c *sbomComponent) need(other *sbomComponent) { c.needs[other.id] = true }
 
 // note adds a property, unless it is empty.
-func (c *component) note(name, value string) {
+func (c *sbomComponent) note(name, value string) {
 	if value != "" && !slices.Contains(c.notes[name], value) {
 		c.notes[name] = append(c.notes[name], value)
 	}
 }
 
 // properties are all notes in order: names, each followed by its value.
-func (c *component) properties() (all [][2]string) {
+func (c *sbomComponent) properties() (all [][2]string) {
 	for _, name := range slices.Sorted(maps.Keys(c.notes)) {
 		for _, value := range slices.Sorted(slices.Values(c.notes[name])) {
 			all = append(all, [2]string{"hallmark:" + name, value})
@@ -112,18 +111,18 @@ func (c *component) properties() (all [][2]string) {
 }
 
 // hasOther reports whether c has another digest under the algorithm of d.
-func (c *component) hasOther(d digest.Digest) bool {
+func (c *sbomComponent) hasOther(d digest.Digest) bool {
 	return slices.ContainsFunc(c.hashes, func(h digest.Digest) bool {
 		return h.Algorithm() == d.Algorithm() && !evidence.Same(h, d)
 	})
 }
 
-// builder collects components by their ids.
-type builder struct{ all map[string]*component }
+// sbomBuilder collects components by their ids.
+type sbomBuilder struct{ all map[string]*sbomComponent }
 
 // add returns the component with the id and the hashes of c, which it joins to what is known of it. Where two entries
 // of the lock have other bytes under one name, there are two components.
-func (b *builder) add(c component) *component {
+func (b *sbomBuilder) add(c sbomComponent) *sbomComponent {
 	for _, d := range c.hashes {
 		if was := b.all[c.id]; was != nil && was.hasOther(d) {
 			c.id += "#" + d.String()
@@ -145,8 +144,8 @@ func (b *builder) add(c component) *component {
 }
 
 // finish returns all components, the project first. A release of one file is that file.
-func (b *builder) finish() []*component {
-	parts := map[string][]*component{}
+func (b *sbomBuilder) finish() []*sbomComponent {
+	parts := map[string][]*sbomComponent{}
 	for _, c := range b.all {
 		if c.parent != "" {
 			parts[c.parent] = append(parts[c.parent], c)
@@ -159,8 +158,8 @@ func (b *builder) finish() []*component {
 		}
 	}
 	list := slices.Collect(maps.Values(b.all))
-	slices.SortFunc(list, func(x, y *component) int {
-		return cmp.Or(cmp.Compare(order(x), order(y)), strings.Compare(x.id, y.id))
+	slices.SortFunc(list, func(x, y *sbomComponent) int {
+		return cmp.Or(cmp.Compare(componentOrder(x), componentOrder(y)), strings.Compare(x.id, y.id))
 	})
 	for _, c := range list {
 		c.note("file", c.file)
@@ -169,40 +168,41 @@ func (b *builder) finish() []*component {
 	return list
 }
 
-func order(c *component) int {
-	if c.id == rootID {
+func componentOrder(c *sbomComponent) int {
+	if c.id == sbomRoot {
 		return 0
 	}
 	return 1
 }
 
 // ofPackage is the component of a package of an ecosystem, or of an image.
-func (b *builder) ofPackage(ref artifact.Ref, hashes ...digest.Digest) *component {
+func (b *sbomBuilder) ofPackage(ref artifact.Ref, hashes ...digest.Digest) *sbomComponent {
 	kind := "library"
 	if !ref.Digest().IsZero() {
 		kind = "container"
 	}
-	return b.add(component{id: ref.String(), kind: kind, name: ref.Name(), version: cmp.Or(ref.Version(),
+	return b.add(sbomComponent{id: ref.String(), kind: kind, name: ref.Name(), version: cmp.Or(ref.Version(),
 		ref.Digest().String()), purl: purlOf(ref), hashes: hashes})
 }
 
 // ofRelease is the component of a release of PyPI, with some of its files.
-func (b *builder) ofRelease(ref artifact.Ref, files map[artifact.Ref]digest.Digest) *component {
+func (b *sbomBuilder) ofRelease(ref artifact.Ref, files map[artifact.Ref]digest.Digest) *sbomComponent {
 	whole, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
 	if err != nil {
 		whole = ref
 	}
-	release := b.add(component{id: ref.Release().String(), kind: "library", name: ref.Name(), version: ref.Version(),
-		purl: purlOf(whole), release: true})
+	release := b.add(sbomComponent{id: ref.Release().String(), kind: "library", name: ref.Name(),
+		version: ref.Version(),
+		purl:    purlOf(whole), release: true})
 	for file, d := range files {
-		b.add(component{id: release.id + "/" + file.Filename(), kind: "file", name: file.Filename(),
+		b.add(sbomComponent{id: release.id + "/" + file.Filename(), kind: "file", name: file.Filename(),
 			version: file.Version(), purl: purlOf(file), hashes: []digest.Digest{d}, parent: release.id})
 	}
 	return release
 }
 
-// uuid is the version 5 of a UUID, of the content of a document.
-func uuid(content []byte) string {
+// contentUUID is the version 5 of a UUID, of the content of a document.
+func contentUUID(content []byte) string {
 	h := sha1.New()
 	// The namespace of URLs, of RFC 9562.
 	h.Write([]byte{0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8})

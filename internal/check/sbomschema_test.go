@@ -1,4 +1,4 @@
-package sbom_test
+package check_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package sbom
+package check
 
 import (
 	"cmp"
@@ -68,7 +68,7 @@ const (
 )
 
 // spdx writes components, of which the first is the project, as SPDX.
-func spdx(in Input, all []*component) ([]byte, error) {
+func spdx(in SBOMInput, all []*sbomComponent) ([]byte, error) {
 	doc := spdxDocument{Spec: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: in.Project,
 		Creation: spdxCreation{Created: in.Created.UTC().Format(time.RFC3339),
 			Creators: []string{"Tool: hallmark-" + in.Release}}}
@@ -100,7 +100,7 @@ func spdx(in Input, all []*component) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Namespace = "urn:uuid:" + uuid(content)
+	doc.Namespace = "urn:uuid:" + contentUUID(content)
 	return machine.MarshalIndented(doc)
 }
 
@@ -110,7 +110,7 @@ var (
 	spdxAlgorithms = map[digest.Algorithm]string{digest.SHA1: "SHA1", digest.SHA256: "SHA256", digest.SHA512: "SHA512"}
 )
 
-func toSPDX(c *component) spdxPackage {
+func toSPDX(c *sbomComponent) spdxPackage {
 	out := spdxPackage{ID: spdxID(c.id), Name: c.name, Version: c.version, File: c.file, Purpose: spdxPurposes[c.kind],
 		Location: noAssertion}
 	if c.kind == "file" {

@@ -1,4 +1,4 @@
-package sbom
+package check
 
 import (
 	"maps"
@@ -70,7 +70,7 @@ var cdxAlgorithms = map[digest.Algorithm]string{
 }
 
 // cycloneDX writes components, of which the first is the project, as CycloneDX.
-func cycloneDX(in Input, all []*component) ([]byte, error) {
+func cycloneDX(in SBOMInput, all []*sbomComponent) ([]byte, error) {
 	doc := cdxDocument{Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6",
 		Version: 1, Components: []cdxComponent{}}
 	if !in.Created.IsZero() {
@@ -102,11 +102,11 @@ func cycloneDX(in Input, all []*component) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Serial = "urn:uuid:" + uuid(content)
+	doc.Serial = "urn:uuid:" + contentUUID(content)
 	return machine.MarshalIndented(doc)
 }
 
-func toCDX(c *component, parts []cdxComponent) cdxComponent {
+func toCDX(c *sbomComponent, parts []cdxComponent) cdxComponent {
 	out := cdxComponent{Type: c.kind, Ref: c.id, Name: c.name, Version: c.version, PURL: c.purl, Components: parts,
 		Properties: cdxProperties(c)}
 	if c.optional && !c.required {
@@ -118,7 +118,7 @@ func toCDX(c *component, parts []cdxComponent) cdxComponent {
 	return out
 }
 
-func cdxProperties(c *component) (all []cdxProperty) {
+func cdxProperties(c *sbomComponent) (all []cdxProperty) {
 	for _, p := range c.properties() {
 		all = append(all, cdxProperty{p[0], p[1]})
 	}

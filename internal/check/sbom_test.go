@@ -1,4 +1,4 @@
-package sbom_test
+package check_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/sbom"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -40,7 +40,7 @@ func entry(source, ref string, artifacts object, more object) object {
 }
 
 // world is a lock that has an entry of every kind, with its closures.
-func world(t *testing.T) sbom.Input {
+func world(t *testing.T) check.SBOMInput {
 	t.Helper()
 	closure := func(engine string) object {
 		return object{"engine": engine, "lock": sum("closure " + engine), "trees": object{"linux/amd64": sum("tree")}}
@@ -78,7 +78,7 @@ func world(t *testing.T) sbom.Input {
 		"on_drift": "withhold"}
 	of["packed"].(object)["launch"] = object{"source": "@acme/packed@1.0.0", "facet": "kit", "arguments": []string{},
 		"variables": []string{}, "on_drift": "withhold"}
-	return sbom.Input{Project: "work", Lock: sealed(t, lock), Unlocked: []string{"open"}, Release: "1.2.3",
+	return check.SBOMInput{Project: "work", Lock: sealed(t, lock), Unlocked: []string{"open"}, Release: "1.2.3",
 		Closures: map[string]*project.Closure{
 			"notes": parse(t, npmClosure()), "table": parse(t, pythonClosure()), "gopher": parse(t, goClosure())}}
 }
@@ -145,9 +145,9 @@ func encode(t *testing.T, v any) []byte {
 	return data
 }
 
-func write(t *testing.T, format string, in sbom.Input) []byte {
+func write(t *testing.T, format string, in check.SBOMInput) []byte {
 	t.Helper()
-	data, err := sbom.Make(format, in)
+	data, err := check.MakeSBOM(format, in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestComponents(t *testing.T) {
 
 // One lock has one document, and another lock another number.
 func TestSameBytes(t *testing.T) {
-	for _, format := range sbom.Formats() {
+	for _, format := range check.SBOMFormats() {
 		in := world(t)
 		first := write(t, format, in)
 		for range 5 {
@@ -297,7 +297,7 @@ func number(doc string) string {
 // Two entries may have one version of a package with other bytes.
 func TestOtherBytes(t *testing.T) {
 	lock := object{"lockfile_version": 3, "servers": object{}}
-	in := sbom.Input{Project: "work", Closures: map[string]*project.Closure{}}
+	in := check.SBOMInput{Project: "work", Closures: map[string]*project.Closure{}}
 	for _, name := range []string{"one", "two", "three"} {
 		c := pythonClosure()
 		c["packages"].([]any)[1].(object)["wheels"].(object)["fast_core-2.0-cp311-cp311-win32.whl"] = sum(strings.Replace(name, "three", "two", 1))
@@ -324,12 +324,12 @@ func TestOtherBytes(t *testing.T) {
 func TestMissingClosure(t *testing.T) {
 	in := world(t)
 	delete(in.Closures, "table")
-	for _, format := range sbom.Formats() {
-		if _, err := sbom.Make(format, in); err == nil || !strings.Contains(err.Error(), "table: its closure is not here") {
+	for _, format := range check.SBOMFormats() {
+		if _, err := check.MakeSBOM(format, in); err == nil || !strings.Contains(err.Error(), "table: its closure is not here") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
-	if _, err := sbom.Make("other", in); err == nil {
+	if _, err := check.MakeSBOM("other", in); err == nil {
 		t.Error("an unknown format is written")
 	}
 }
@@ -352,8 +352,8 @@ func TestSpecLocks(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, format := range sbom.Formats() {
-			doc, err := sbom.Make(format, sbom.Input{Project: "p", Lock: lock})
+		for _, format := range check.SBOMFormats() {
+			doc, err := check.MakeSBOM(format, check.SBOMInput{Project: "p", Lock: lock})
 			if err != nil {
 				if !strings.Contains(err.Error(), "its closure is not here") {
 					t.Errorf("%s: %v", v.Name, err)
