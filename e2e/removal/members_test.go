@@ -193,8 +193,8 @@ var unreadTypes = []unread{
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
 		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run internal/record.Member " +
 		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
-		"internal/fetch.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
-		"internal/changes.Facet internal/check.Chain internal/check.Link " +
+		"internal/fetch.FileChange internal/check.FieldChange internal/check.MemberChange " +
+		"internal/check.ServerChange internal/check.FacetChange internal/check.Chain internal/check.Link " +
 		"internal/check.cdxDocument internal/check.cdxMetadata internal/check.cdxComponent internal/check.cdxService " +
 		"internal/check.cdxHash internal/check.cdxProperty internal/check.cdxDependency " +
 		"internal/check.spdxDocument internal/check.spdxCreation internal/check.spdxPackage internal/check.spdxChecksum " +

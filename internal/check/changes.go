@@ -1,12 +1,4 @@
-// Package changes says what differs in a project between a commit and the files that are there now: in hallmark.toml,
-// hallmark.lock and the files beside it.
-//
-// It is for whoever reads a change, and judges nothing: that is what package check does. So no member of a file is left
-// out because nobody thought of it here: what has no word of its own is named by its key.
-//
-// What a commit has is read through git, with the limits of the files, and is not trusted. Values are as they were
-// read: who prints them escapes them.
-package changes
+package check
 
 import (
 	"bytes"
@@ -28,78 +20,84 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Kind says what became of something.
-type Kind string
+// ChangeKind says what became of something.
+type ChangeKind string
 
 // The kinds.
 const (
-	Added   Kind = "added"
-	Removed Kind = "removed"
-	Changed Kind = "changed"
+	WasAdded   ChangeKind = "added"
+	WasRemoved ChangeKind = "removed"
+	WasChanged ChangeKind = "changed"
 )
 
-// kindOf is the kind of what was, or was not, there before and now.
-func kindOf(before, now bool) Kind {
+// changeKindOf is the kind of what was, or was not, there before and now.
+func changeKindOf(before, now bool) ChangeKind {
 	switch {
 	case !before:
-		return Added
+		return WasAdded
 	case !now:
-		return Removed
+		return WasRemoved
 	}
-	return Changed
+	return WasChanged
 }
 
-// Field is one thing that differs; a side that has none of it is "".
-type Field struct {
+// FieldChange is one thing that differs; a side that has none of it is "".
+type FieldChange struct {
 	What string `json:"what"`
 	Old  string `json:"old,omitempty"`
 	New  string `json:"new,omitempty"`
 }
 
-// Named is a member of a longer list that differs: a dependency by its versions, a file of a facet by its digests.
-type Named struct {
-	Name   string `json:"name"`
-	Change Kind   `json:"change"`
-	Old    string `json:"old,omitempty"`
-	New    string `json:"new,omitempty"`
-	Note   string `json:"note,omitempty"`
+// MemberChange is a member of a longer list that differs: a dependency by its versions, a file of a facet by its
+// digests.
+type MemberChange struct {
+	Name   string     `json:"name"`
+	Change ChangeKind `json:"change"`
+	Old    string     `json:"old,omitempty"`
+	New    string     `json:"new,omitempty"`
+	Note   string     `json:"note,omitempty"`
 }
 
-// Server is a server that differs. Of one that was removed only the name and the kind are said.
-type Server struct {
+// ServerChange is a server that differs. Of one that was removed only the name and the kind are said.
+type ServerChange struct {
 	Name         string              `json:"name"`
-	Change       Kind                `json:"change"`
-	Fields       []Field             `json:"fields"`
+	Change       ChangeKind          `json:"change"`
+	Fields       []FieldChange       `json:"fields"`
 	Weaker       []project.Weakening `json:"weaker,omitempty"`
-	Dependencies []Named             `json:"dependencies,omitempty"`
+	Dependencies []MemberChange      `json:"dependencies,omitempty"`
 	Surface      []surface.Change    `json:"surface,omitempty"`
 	Warnings     []surface.Warning   `json:"warnings,omitempty"` // about what of the surface differs
 	Notes        []string            `json:"notes,omitempty"`
 }
 
-// Facet is a facet that differs.
-type Facet struct {
-	Name   string  `json:"name"`
-	Change Kind    `json:"change"`
-	Fields []Field `json:"fields"`
-	Assets []Named `json:"assets,omitempty"`
+// FacetChange is a facet that differs.
+type FacetChange struct {
+	Name   string         `json:"name"`
+	Change ChangeKind     `json:"change"`
+	Fields []FieldChange  `json:"fields"`
+	Assets []MemberChange `json:"assets,omitempty"`
 }
 
 // Changes are what differs between a commit and the files of a project.
 type Changes struct {
-	Commit   string   // that the revision names
-	Servers  []Server // by name, as Facets
-	Facets   []Facet
-	Settings []Field  // of hallmark.toml, that are about no server or facet
-	Notes    []string // about files
+	Commit   string         // that the revision names
+	Servers  []ServerChange // by name, as Facets
+	Facets   []FacetChange
+	Settings []FieldChange // of hallmark.toml, that are about no server or facet
+	Notes    []string      // about files
 }
 
 // Count is the number of things that differ.
 func (c *Changes) Count() int { return len(c.Servers) + len(c.Facets) + len(c.Settings) + len(c.Notes) }
 
-// Since compares the commit that a revision names with the files of the project in dir. Where hallmark.toml is gone,
-// all that the commit has was removed; it is an error if the commit has none either.
-func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, error) {
+// CompareCommit says what differs in the project in dir between the commit that a revision names and the files that are
+// there now: in hallmark.toml, hallmark.lock and the files beside it. Where hallmark.toml is gone, all that the commit
+// has was removed; it is an error if the commit has none either.
+//
+// It is for anyone who reads a change, and judges nothing. So no member of a file is left out because nobody thought of
+// it here: what has no word of its own is named by its key. What a commit has is read through git, with the limits of
+// the files, and is not trusted. Values are as they were read: who prints them escapes them.
+func CompareCommit(ctx context.Context, h *host.Host, dir, revision string) (*Changes, error) {
 	w, done, missing := workspace.Open(ctx, h, dir, false)
 	if missing != nil {
 		var err error
@@ -132,7 +130,7 @@ func Since(ctx context.Context, h *host.Host, dir, revision string) (*Changes, e
 		return nil, err
 	}
 	c.compareFacets(before, now)
-	c.Settings = fieldsOf(before.settings(), now.settings(), nil)
+	c.Settings = fieldChangesOf(before.settings(), now.settings(), nil)
 	return c, c.compareFiles(before, now)
 }
 
@@ -151,7 +149,7 @@ func openWithoutConfig(ctx context.Context, h *host.Host, dir string) (*workspac
 }
 
 // compareFiles notes which of the two files is gone, and what differs in files without a difference of what they say.
-func (c *Changes) compareFiles(before, now *side) error {
+func (c *Changes) compareFiles(before, now *comparedSide) error {
 	for _, file := range []string{project.ConfigFile, project.LockFile} {
 		if before.text[file] != nil && now.text[file] == nil {
 			c.Notes = append(c.Notes, file+" is removed")
@@ -165,7 +163,7 @@ func (c *Changes) compareFiles(before, now *side) error {
 		}
 	}
 	files := map[string]bool{}
-	for _, s := range []*side{before, now} {
+	for _, s := range []*comparedSide{before, now} {
 		for _, name := range s.files {
 			files[name] = true
 		}
@@ -188,7 +186,7 @@ func (c *Changes) compareFiles(before, now *side) error {
 			c.Notes = append(c.Notes, surface.Escape(file)+" is still there, and its server is not locked any more")
 		default:
 			c.Notes = append(c.Notes, fmt.Sprintf("%s is %s, and belongs to no server of %s", surface.Escape(file),
-				kindOf(old != nil, new != nil), project.LockFile))
+				changeKindOf(old != nil, new != nil), project.LockFile))
 		}
 	}
 	return nil
@@ -197,8 +195,8 @@ func (c *Changes) compareFiles(before, now *side) error {
 // unixLines is a text as git stores it: a checkout on Windows may have it with other line ends.
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// side is a project as it is in one place.
-type side struct {
+// comparedSide is a project as it is in one place.
+type comparedSide struct {
 	where string // as a person is told
 	*workspace.Workspace
 	text  map[string][]byte                            // of hallmark.toml and hallmark.lock; nil if there is none
@@ -207,13 +205,13 @@ type side struct {
 	tree  map[string]any                               // hallmark.toml
 }
 
-// beside are the directories beside the lock.
-var beside = []string{project.SurfacesDir, project.ClosuresDir}
+// besideLock are the directories beside the lock.
+var besideLock = []string{project.SurfacesDir, project.ClosuresDir}
 
-func readWorkingTree(w *workspace.Workspace) (*side, error) {
-	s := &side{where: "the working tree", Workspace: w, text: map[string][]byte{}}
+func readWorkingTree(w *workspace.Workspace) (*comparedSide, error) {
+	s := &comparedSide{where: "the working tree", Workspace: w, text: map[string][]byte{}}
 	s.read = func(at string, limit int64) ([]byte, error) { return w.ReadFile(w.Path(at), limit) }
-	for _, dir := range beside {
+	for _, dir := range besideLock {
 		if err := w.RefuseLink(w.Path(dir)); err != nil {
 			return nil, err
 		}
@@ -231,17 +229,18 @@ func readWorkingTree(w *workspace.Workspace) (*side, error) {
 		return nil, err
 	}
 	var err error
-	s.tree, err = tables(orEmpty(s.text[project.ConfigFile]))
+	s.tree, err = configTables(orEmpty(s.text[project.ConfigFile]))
 	return s, err
 }
 
-func readCommit(ctx context.Context, w *workspace.Workspace, revision, commit string) (*side, error) {
+func readCommit(ctx context.Context, w *workspace.Workspace, revision, commit string) (*comparedSide, error) {
 	tree := w.WorkTree()
-	versions, err := tree.At(ctx, commit, append([]string{project.ConfigFile, project.LockFile}, beside...)...)
+	versions, err := tree.At(ctx, commit, append([]string{project.ConfigFile, project.LockFile}, besideLock...)...)
 	if err != nil {
 		return nil, err
 	}
-	s := &side{where: surface.Escape(revision), Workspace: workspace.Empty(w.Host, w.Dir), text: map[string][]byte{}}
+	s := &comparedSide{where: surface.Escape(revision), Workspace: workspace.Empty(w.Host, w.Dir),
+		text: map[string][]byte{}}
 	s.read = func(at string, limit int64) ([]byte, error) {
 		v, ok := versions[at]
 		if !ok {
@@ -262,7 +261,7 @@ func readCommit(ctx context.Context, w *workspace.Workspace, revision, commit st
 }
 
 // readTexts reads hallmark.toml and hallmark.lock.
-func (s *side) readTexts() (err error) {
+func (s *comparedSide) readTexts() (err error) {
 	if s.text[project.ConfigFile], err = s.read(project.ConfigFile, project.MaxConfig); err == nil {
 		s.text[project.LockFile], err = s.read(project.LockFile, project.MaxLock)
 	}
@@ -270,7 +269,7 @@ func (s *side) readTexts() (err error) {
 }
 
 // parse reads hallmark.toml and hallmark.lock as values.
-func (s *side) parse() (err error) {
+func (s *comparedSide) parse() (err error) {
 	if err := s.readTexts(); err != nil {
 		return err
 	}
@@ -283,7 +282,7 @@ func (s *side) parse() (err error) {
 			return err
 		}
 	}
-	s.tree, err = tables(config)
+	s.tree, err = configTables(config)
 	return err
 }
 
@@ -295,7 +294,7 @@ func orEmpty(config []byte) []byte {
 }
 
 // explain says in which place a file is wrong, and what leads on: a commit cannot be mended.
-func (s *side) explain(err error) error {
+func (s *comparedSide) explain(err error) error {
 	var problem *evidence.Error
 	switch {
 	case err == nil:
@@ -310,7 +309,7 @@ func (s *side) explain(err error) error {
 }
 
 // owes reports whether a file beside the lock is one of a server that is locked.
-func (s *side) owes(file string) bool {
+func (s *comparedSide) owes(file string) bool {
 	name := strings.TrimSuffix(path.Base(file), ".json")
 	entry, ok := s.Lock.Server(name)
 	return ok && (file == project.SurfaceFile(name) || file == project.ClosureSubject(name) && entry.Closure != nil)

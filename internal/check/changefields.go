@@ -1,4 +1,4 @@
-package changes
+package check
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// fieldsOf are the fields that differ: those of first in that order, then the others by name.
-func fieldsOf(before, now map[string]string, first []string) []Field {
-	all := []Field{}
+// fieldChangesOf are the fields that differ: those of first in that order, then the others by name.
+func fieldChangesOf(before, now map[string]string, first []string) []FieldChange {
+	all := []FieldChange{}
 	names := maps.Clone(before)
 	if names == nil {
 		names = map[string]string{}
@@ -25,7 +25,7 @@ func fieldsOf(before, now map[string]string, first []string) []Field {
 	maps.Copy(names, now)
 	add := func(what string) {
 		if before[what] != now[what] {
-			all = append(all, Field{what, before[what], now[what]})
+			all = append(all, FieldChange{what, before[what], now[what]})
 		}
 		delete(names, what)
 	}
@@ -38,12 +38,12 @@ func fieldsOf(before, now map[string]string, first []string) []Field {
 	return all
 }
 
-// namedOf are the members of a list that differ, by name.
-func namedOf(before, now map[string]string) (all []Named) {
-	for _, f := range fieldsOf(before, now, nil) {
+// memberChangesOf are the members of a list that differ, by name.
+func memberChangesOf(before, now map[string]string) (all []MemberChange) {
+	for _, f := range fieldChangesOf(before, now, nil) {
 		_, was := before[f.What]
 		_, is := now[f.What]
-		all = append(all, Named{f.What, kindOf(was, is), f.Old, f.New, ""})
+		all = append(all, MemberChange{f.What, changeKindOf(was, is), f.Old, f.New, ""})
 	}
 	return all
 }
@@ -69,8 +69,8 @@ func flatten(fields map[string]string, key string, v any) {
 	}
 }
 
-// members are the members of an entry of the lock by their names in the file.
-func members(entry any) (map[string]string, error) {
+// flatMembers are the members of an entry of the lock by their names in the file.
+func flatMembers(entry any) (map[string]string, error) {
 	text, err := json.Marshal(entry)
 	if err != nil {
 		return nil, err
@@ -91,14 +91,14 @@ func members(entry any) (map[string]string, error) {
 	return fields, nil
 }
 
-// tables are those of hallmark.toml, which was parsed before.
-func tables(config []byte) (all map[string]any, err error) {
+// configTables are those of hallmark.toml, which was parsed before.
+func configTables(config []byte) (all map[string]any, err error) {
 	err = toml.Unmarshal(config, &all)
 	return all, err
 }
 
 // settings are the keys of hallmark.toml that are about no server or facet.
-func (s *side) settings() map[string]string {
+func (s *comparedSide) settings() map[string]string {
 	fields := map[string]string{}
 	for name, table := range s.tree {
 		if name != "facets" && name != "providers" {
@@ -108,9 +108,9 @@ func (s *side) settings() map[string]string {
 	return fields
 }
 
-func (c *Changes) compareFacets(before, now *side) {
+func (c *Changes) compareFacets(before, now *comparedSide) {
 	names := map[string]bool{}
-	for _, s := range []*side{before, now} {
+	for _, s := range []*comparedSide{before, now} {
 		for _, name := range append(s.Lock.Facets(), s.FacetNames()...) {
 			names[name] = true
 		}
@@ -118,10 +118,10 @@ func (c *Changes) compareFacets(before, now *side) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		old, oldAssets, was := before.facet(name)
 		new, newAssets, is := now.facet(name)
-		f := Facet{name, kindOf(was, is), []Field{}, nil}
+		f := FacetChange{name, changeKindOf(was, is), []FieldChange{}, nil}
 		if is {
-			f.Fields = fieldsOf(old, new, []string{"version", "declared", "source.kind", "integrity"})
-			f.Assets = namedOf(oldAssets, newAssets)
+			f.Fields = fieldChangesOf(old, new, []string{"version", "declared", "source.kind", "integrity"})
+			f.Assets = memberChangesOf(oldAssets, newAssets)
 		}
 		if !is || !was || len(f.Fields)+len(f.Assets) > 0 {
 			c.Facets = append(c.Facets, f)
@@ -130,7 +130,7 @@ func (c *Changes) compareFacets(before, now *side) {
 }
 
 // facet is what a side has of a facet: its fields, and its files by their digests.
-func (s *side) facet(name string) (fields, assets map[string]string, ok bool) {
+func (s *comparedSide) facet(name string) (fields, assets map[string]string, ok bool) {
 	entry, locked := s.Lock.Facet(name)
 	_, declared := s.Config.Facets[name]
 	fields, assets = map[string]string{}, map[string]string{}
@@ -139,7 +139,7 @@ func (s *side) facet(name string) (fields, assets map[string]string, ok bool) {
 			assets[at] = d.String()
 		}
 		entry.Assets = nil
-		all, err := members(entry)
+		all, err := flatMembers(entry)
 		if err != nil {
 			all = map[string]string{"entry": err.Error()} // a value that JSON had cannot fail to be JSON
 		}
@@ -184,12 +184,12 @@ func packagesOf(c *project.Closure) (versions, marks map[string]string) {
 }
 
 // dependenciesOf are the packages that differ between two closures. One of the same version may have other bytes.
-func dependenciesOf(before, now *project.Closure) (all []Named) {
+func dependenciesOf(before, now *project.Closure) (all []MemberChange) {
 	old, oldMarks := packagesOf(before)
 	new, newMarks := packagesOf(now)
-	for _, n := range namedOf(oldMarks, newMarks) {
+	for _, n := range memberChangesOf(oldMarks, newMarks) {
 		n.Old, n.New = old[n.Name], new[n.Name]
-		if n.Change == Changed && n.Old == n.New {
+		if n.Change == WasChanged && n.Old == n.New {
 			n.Note = "the same version, with other bytes or for other platforms"
 		}
 		all = append(all, n)

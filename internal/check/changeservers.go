@@ -1,4 +1,4 @@
-package changes
+package check
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// server is what a side has of a server.
-type server struct {
+// comparedServer is what a side has of a server.
+type comparedServer struct {
 	declared *project.Server     // by hallmark.toml, or a facet
 	entry    *project.ServerLock // nil if it is not locked
 	fields   map[string]string
 }
 
 // there reports whether the side has it at all.
-func (s server) there() bool { return s.declared != nil || s.entry != nil }
+func (s comparedServer) there() bool { return s.declared != nil || s.entry != nil }
 
 // launch is how it is declared, or was when it was locked.
-func (s server) launch() (l project.LaunchLock) {
+func (s comparedServer) launch() (l project.LaunchLock) {
 	switch {
 	case s.declared != nil:
 		return s.declared.Launch()
@@ -37,18 +37,19 @@ func (s server) launch() (l project.LaunchLock) {
 	return l
 }
 
-// firstFields are the fields of a server that are shown before the others.
-var firstFields = []string{
+// firstServerFields are the fields of a server that are shown before the others.
+var firstServerFields = []string{
 	"version", "kind", "artifact", "bytes", "image", "digest", "launch line", "url", "variables",
 }
 
-// words are those for members of an entry whose names would not do; "" leaves a member out, which something else says.
-var words = map[string]string{
+// fieldWords are those for members of an entry whose names would not do; "" leaves a member out, which something else
+// says.
+var fieldWords = map[string]string{
 	"source": "kind", "ref": "artifact", "arguments": "started with", "variables": "gets variables",
 	"record.name": "record", "record.version": "",
 }
 
-func (s *side) server(name string) (v server, err error) {
+func (s *comparedSide) server(name string) (v comparedServer, err error) {
 	if entry, ok := s.Lock.Server(name); ok {
 		v.entry = &entry
 	}
@@ -69,7 +70,7 @@ func (s *side) server(name string) (v server, err error) {
 	l := v.launch()
 	start := append([]string{l.Command + l.Server + l.Source}, l.Arguments...)
 	l.Command, l.Server, l.Source, l.Arguments = "", "", "", nil
-	launch, err := members(l)
+	launch, err := flatMembers(l)
 	if err != nil {
 		return v, err
 	}
@@ -84,15 +85,15 @@ func (s *side) server(name string) (v server, err error) {
 }
 
 // addEntry adds the fields of the entry, but for how it was declared.
-func (v server) addEntry() error {
-	entry, err := members(*v.entry)
+func (v comparedServer) addEntry() error {
+	entry, err := flatMembers(*v.entry)
 	if err != nil {
 		return err
 	}
 	const trees = "closure.trees."
 	own := "artifacts." + v.entry.Ref
 	for what, value := range entry {
-		word, known := words[what]
+		word, known := fieldWords[what]
 		switch {
 		case strings.HasPrefix(what, "launch.") || strings.HasPrefix(what, "surface_items.") || known && word == "":
 			continue
@@ -114,9 +115,9 @@ func (v server) addEntry() error {
 	return nil
 }
 
-func (c *Changes) compareServers(before, now *side) error {
+func (c *Changes) compareServers(before, now *comparedSide) error {
 	names := map[string]bool{}
-	for _, s := range []*side{before, now} {
+	for _, s := range []*comparedSide{before, now} {
 		for _, name := range s.ServerNames() {
 			names[name] = true
 		}
@@ -130,9 +131,9 @@ func (c *Changes) compareServers(before, now *side) error {
 		if err != nil {
 			return err
 		}
-		s := Server{Name: name, Change: kindOf(old.there(), new.there()), Fields: []Field{}}
-		if s.Change != Removed {
-			s.Fields = fieldsOf(old.fields, new.fields, firstFields)
+		s := ServerChange{Name: name, Change: changeKindOf(old.there(), new.there()), Fields: []FieldChange{}}
+		if s.Change != WasRemoved {
+			s.Fields = fieldChangesOf(old.fields, new.fields, firstServerFields)
 			s.addLockedLaunch(old, new)
 			if old.there() {
 				s.Weaker = old.launch().Weaker(new.launch())
@@ -142,11 +143,11 @@ func (c *Changes) compareServers(before, now *side) error {
 			}
 		}
 		note := new.lockNote(name)
-		if s.Change == Changed && note == old.lockNote(name) &&
+		if s.Change == WasChanged && note == old.lockNote(name) &&
 			len(s.Fields)+len(s.Weaker)+len(s.Dependencies)+len(s.Surface)+len(s.Notes) == 0 {
 			continue
 		}
-		if s.Change != Removed {
+		if s.Change != WasRemoved {
 			s.noteMore(note, old, new)
 		}
 		c.Servers = append(c.Servers, s)
@@ -156,18 +157,18 @@ func (c *Changes) compareServers(before, now *side) error {
 
 // addLockedLaunch adds a field where the lock has another launch line than before, and than what is declared: the other
 // fields are about what is declared.
-func (s *Server) addLockedLaunch(old, new server) {
+func (s *ServerChange) addLockedLaunch(old, new comparedServer) {
 	if old.entry == nil || new.entry == nil || new.declared == nil {
 		return
 	}
 	before, now := old.entry.Launch.Digest(), new.entry.Launch.Digest()
 	if !evidence.Same(before, now) && !evidence.Same(now, new.declared.Launch().Digest()) {
-		s.Fields = append(s.Fields, Field{"locked launch line", before.String(), now.String()})
+		s.Fields = append(s.Fields, FieldChange{"locked launch line", before.String(), now.String()})
 	}
 }
 
 // lockNote says where the lock and the declaration part, or "".
-func (v server) lockNote(name string) string {
+func (v comparedServer) lockNote(name string) string {
 	switch {
 	case v.entry == nil && v.declared != nil && v.declared.WhyUnlocked() == "":
 		return "is declared and not locked; " + lockWith(name, v.declared)
@@ -180,18 +181,18 @@ func (v server) lockNote(name string) string {
 }
 
 // noteMore adds what follows from several differences.
-func (s *Server) noteMore(note string, old, new server) {
+func (s *ServerChange) noteMore(note string, old, new comparedServer) {
 	if note != "" {
 		s.Notes = append(s.Notes, note)
 	}
-	other := func(f Field) bool {
+	other := func(f FieldChange) bool {
 		return f.What != "surface" && f.What != "api_surface" && f.What != "surface_varying"
 	}
-	if s.Change == Changed && len(s.Surface)*len(s.Fields) > 0 && len(s.Dependencies) == 0 &&
+	if s.Change == WasChanged && len(s.Surface)*len(s.Fields) > 0 && len(s.Dependencies) == 0 &&
 		!slices.ContainsFunc(s.Fields, other) {
 		s.Notes = append(s.Notes, "the same bytes show a model something else than before")
 	}
-	if i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.What == "version" }); i >= 0 {
+	if i := slices.IndexFunc(s.Fields, func(f FieldChange) bool { return f.What == "version" }); i >= 0 {
 		kind := artifact.Kind("")
 		if ref, err := artifact.Parse(refOf(new.entry)); err == nil {
 			kind = ref.Kind()
@@ -219,7 +220,7 @@ func refOf(entry *project.ServerLock) string {
 
 // compareStored compares the files beside the lock, and says which are not as the lock has them. Files that are the
 // same on both sides are not read further: what was wrong before is no difference.
-func (s *Server) compareStored(before, now *side, old, new *project.ServerLock) error {
+func (s *ServerChange) compareStored(before, now *comparedSide, old, new *project.ServerLock) error {
 	a, err := before.readBeside(s.Name, old)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func (s *Server) compareStored(before, now *side, old, new *project.ServerLock) 
 		}
 		for _, e := range stored.Report {
 			e.Subject = strings.TrimSuffix(e.Subject, " (items)") // which the lock has one by one too
-			if note := p.where + ": " + explain(e); e.Outcome != evidence.Match && !slices.Contains(s.Notes, note) {
+			if note := p.where + ": " + fileNote(e); e.Outcome != evidence.Match && !slices.Contains(s.Notes, note) {
 				s.Notes = append(s.Notes, note)
 			}
 		}
@@ -259,7 +260,7 @@ func (s *Server) compareStored(before, now *side, old, new *project.ServerLock) 
 	}
 	if closures[1] != nil && (closures[0] != nil || old == nil || old.Closure == nil) {
 		s.Dependencies = dependenciesOf(closures[0], closures[1])
-		s.Fields = slices.DeleteFunc(s.Fields, func(f Field) bool { // which the packages say
+		s.Fields = slices.DeleteFunc(s.Fields, func(f FieldChange) bool { // which the packages say
 			return f.What == "closure.lock" && (len(s.Dependencies) > 0 || closures[0] == nil ||
 				closures[0].Root != closures[1].Root)
 		})
@@ -270,8 +271,8 @@ func (s *Server) compareStored(before, now *side, old, new *project.ServerLock) 
 	return nil
 }
 
-// explain says how a file beside the lock is not as the lock has it.
-func explain(e evidence.Evidence) string {
+// fileNote says how a file beside the lock is not as the lock has it.
+func fileNote(e evidence.Evidence) string {
 	subject := surface.Escape(e.Subject)
 	switch e.Outcome {
 	case evidence.Absent:
@@ -283,7 +284,7 @@ func explain(e evidence.Evidence) string {
 }
 
 // warn adds the warnings about items that differ.
-func (s *Server) warn(now *surface.Surface) {
+func (s *ServerChange) warn(now *surface.Surface) {
 	differs := map[string]bool{}
 	for _, c := range s.Surface {
 		differs[c.Item] = true
@@ -305,7 +306,7 @@ type filesBeside struct {
 	files map[string][]byte
 }
 
-func (s *side) readBeside(name string, entry *project.ServerLock) (*filesBeside, error) {
+func (s *comparedSide) readBeside(name string, entry *project.ServerLock) (*filesBeside, error) {
 	p := &filesBeside{s.where, entry, map[string][]byte{}}
 	for at, limit := range map[string]int64{
 		project.SurfaceFile(name): workspace.MaxSurface, project.ClosureSubject(name): project.MaxClosure,
