@@ -191,8 +191,8 @@ var unreadTypes = []unread{
 		"internal/scan.ProtectResult internal/scan.UnreadFile " +
 		"internal/check.MachineFinding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run internal/record.Member " +
-		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run " +
+		"internal/obtain.ArchiveMember internal/obtain.ClaimedHash internal/obtain.SearchHit internal/facets.Part internal/kind.ChangedFiles " +
 		"internal/fetch.FileChange internal/check.FieldChange internal/check.MemberChange " +
 		"internal/check.ServerChange internal/check.FacetChange internal/check.Chain internal/check.Link " +
 		"internal/check.cdxDocument internal/check.cdxMetadata internal/check.cdxComponent internal/check.cdxService " +

@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import (
 	"bytes"
@@ -27,14 +27,14 @@ const (
 	maxHead     = 256 << 10 // bytes of a text that are searched for tools
 )
 
-// Contents are the members of an archive, which was hashed while it was read and not kept.
-type Contents struct {
-	Members []Member
+// ArchiveContents are the members of an archive, which was hashed while it was read and not kept.
+type ArchiveContents struct {
+	Members []ArchiveMember
 	Bytes   int64 // of all
 }
 
-// Member is a file of an archive.
-type Member struct {
+// ArchiveMember is a file of an archive.
+type ArchiveMember struct {
 	Path    string        `json:"path"`
 	Size    int64         `json:"size"`
 	Sum     digest.Digest `json:"digest"`
@@ -44,8 +44,8 @@ type Member struct {
 
 // readContents fetches the archive of a record and looks at its members. The report compares the bytes
 // with the record.
-func (i *Info) readContents(ctx context.Context, w *workspace.Workspace, rec registry.ArchiveRecord,
-	o Options) (evidence.Report, error) {
+func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, rec registry.ArchiveRecord,
+	o LookOptions) (evidence.Report, error) {
 	switch {
 	case rec.Status == registry.Deleted:
 		i.Unread = "it was deleted"
@@ -56,10 +56,10 @@ func (i *Info) readContents(ctx context.Context, w *workspace.Workspace, rec reg
 	}
 	body, size, err := w.Registry().OpenArchive(ctx, rec.Kind, rec.Name, rec.Version)
 	if err != nil {
-		return nil, explain(rec.Subject(), err)
+		return nil, explainRegistry(rec.Subject(), err)
 	}
 	defer body.Close()
-	found := &Contents{}
+	found := &ArchiveContents{}
 	claim := func(scheme evidence.Scheme, where string, sum digest.Digest) evidence.Claim {
 		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record,
 			Where: "the registry's record, " + where, Want: []digest.Digest{sum}}
@@ -71,14 +71,14 @@ func (i *Info) readContents(ctx context.Context, w *workspace.Workspace, rec reg
 		if e.Outer {
 			return nil
 		}
-		m, err := readMember(e, r)
+		m, err := lookAtMember(e, r)
 		found.Members, found.Bytes = append(found.Members, m), found.Bytes+e.Size
 		return err
 	})
 	if err != nil {
 		// An archive that was changed on its way is one that differs, and not one that its author made so.
 		if _, drained := io.Copy(io.Discard, io.LimitReader(from, maxLookedAt+1)); drained != nil {
-			return nil, explain(rec.Subject(), drained)
+			return nil, explainRegistry(rec.Subject(), drained)
 		}
 		e := evidence.Compare(transport, evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)},
 			Size: h.Size(), From: w.Registry().Base})
@@ -90,20 +90,21 @@ func (i *Info) readContents(ctx context.Context, w *workspace.Workspace, rec reg
 	for at, m := range found.Members {
 		found.Members[at].Sum = a.Digests[m.Path]
 	}
-	slices.SortFunc(found.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(found.Members, func(a, b ArchiveMember) int { return cmp.Compare(a.Path, b.Path) })
 	i.Contents = found
 	return a.Evidence(rec.Subject(), w.Registry().Base, transport,
 		claim(evidence.FacetTar, "content_integrity", rec.ContentIntegrity)), nil
 }
 
-// readMember looks at one member.
-func readMember(e archive.Entry, r io.Reader) (Member, error) {
-	m := Member{Path: e.Path, Size: e.Size}
+// lookAtMember looks at one member.
+func lookAtMember(e archive.Entry, r io.Reader) (ArchiveMember, error) {
+	m := ArchiveMember{Path: e.Path, Size: e.Size}
 	head, err := io.ReadAll(io.LimitReader(r, maxHead))
 	if err != nil {
 		return m, err
 	}
-	m.Program = e.Exec || bytes.HasPrefix(head, []byte("#!")) || slices.Contains(programs, strings.ToLower(path.Ext(e.Path)))
+	m.Program = e.Exec || bytes.HasPrefix(head, []byte("#!")) ||
+		slices.Contains(programSuffixes, strings.ToLower(path.Ext(e.Path)))
 	if path.Ext(e.Path) == ".md" {
 		m.Tools = allowedTools(head)
 	}
@@ -111,9 +112,10 @@ func readMember(e archive.Entry, r io.Reader) (Member, error) {
 	return m, err
 }
 
-// programs are the ends of names of files that are usually run, and not read.
-var programs = []string{".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".php",
-	".lua", ".ps1", ".bat", ".cmd", ".exe", ".dll", ".so", ".dylib", ".jar", ".wasm", ".go", ".swift", ".applescript"}
+// programSuffixes are the ends of names of files that are usually run, and not read.
+var programSuffixes = []string{".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl",
+	".php", ".lua", ".ps1", ".bat", ".cmd", ".exe", ".dll", ".so", ".dylib", ".jar", ".wasm", ".go", ".swift",
+	".applescript"}
 
 // allowedTools is what the front matter of a skill, agent or command says of tools that may be used
 // without a question, as it is written there.

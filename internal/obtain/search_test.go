@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import (
 	"net/http"
@@ -27,14 +27,14 @@ func TestSearchPages(t *testing.T) {
 		"beyond it":    {func(string) string { return "" }, 1, 1, 1, true},
 		"two pages":    {func(c string) string { return strings.TrimPrefix("b", c) }, 100, 2, 4, false},
 		"the same":     {func(string) string { return "b" }, 100, 2, 4, false},
-		"without end":  {func(c string) string { return c + "x" }, 100, maxPages, 2 * maxPages, true},
+		"without end":  {func(c string) string { return c + "x" }, 100, maxSearchPages, 2 * maxSearchPages, true},
 		"enough early": {func(c string) string { return c + "x" }, 3, 2, 3, true},
 	} {
-		asked, out := 0, &Found{}
-		s := &search{words: []string{"notes", "kept"}, limit: c.limit}
-		err := s.each(registry.Query{}, func(q registry.Query) ([]Hit, string, error) {
+		asked, out := 0, &SearchResult{}
+		s := &registrySearch{words: []string{"notes", "kept"}, limit: c.limit}
+		err := s.each(registry.Query{}, func(q registry.Query) ([]SearchHit, string, error) {
 			asked++
-			hits := []Hit{{Name: "@acme/Notes", Description: "are kept"}, {Name: "notes"},
+			hits := []SearchHit{{Name: "@acme/Notes", Description: "are kept"}, {Name: "notes"},
 				{Name: "x", Description: "Kept notes"}}
 			return hits, c.next(q.Cursor), nil
 		}, out)
@@ -68,7 +68,7 @@ func TestSearchRegistry(t *testing.T) {
 	if err != nil || len(found.Hits) != 1 || found.Hits[0].Name != "io.github.acme/notes" || asked[0] != "NOTES" {
 		t.Errorf("%+v, %v, asked %q", found, err, asked)
 	}
-	_, err = Look(t.Context(), h, project.Registry{URL: s.URL}, "kit@1.0.0", Options{})
+	_, err = Look(t.Context(), h, project.Registry{URL: s.URL}, "kit@1.0.0", LookOptions{})
 	if evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "is not in the registry") {
 		t.Errorf("%v", err)
 	}
@@ -99,7 +99,7 @@ func TestReadMember(t *testing.T) {
 		"before a space": {archive.Entry{Path: "a.md"}, "---\n\"tools\" : Bash\n---\n", false, "Bash"},
 		"of another key": {archive.Entry{Path: "a.md"}, "---\nmetadata:\n  tools: x\n---\n", false, ""},
 	} {
-		m, err := readMember(c.entry, strings.NewReader(c.text))
+		m, err := lookAtMember(c.entry, strings.NewReader(c.text))
 		if err != nil || m.Program != c.program || m.Tools != c.tools {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}

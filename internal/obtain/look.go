@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import (
 	"cmp"
@@ -21,10 +21,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Info is what a registry has under a name and version, and what is proven of it. Document, manifest
+// LookResult is what a registry has under a name and version, and what is proven of it. Document, manifest
 // and contents are those that the log has if Unproven is empty; who published it when, its status and
 // its findings are what the registry says.
-type Info struct {
+type LookResult struct {
 	Kind          ledger.Kind
 	Name, Version string
 	Publisher     string
@@ -37,24 +37,24 @@ type Info struct {
 	Verdict       policy.Verdict
 
 	Document *serverjson.Document // of a server
-	Hashes   []Hash               // that it claims
+	Hashes   []ClaimedHash        // that it claims
 
-	Manifest  *facet.Manifest // of a facet
-	Source    *facet.Source   // of a server that is packed from source
-	Integrity digest.Digest   // of the contents of an archive
-	Size      int64           // of an archive, in bytes
-	Contents  *Contents       // nil if they were not looked at
-	Unread    string          // why not
+	Manifest  *facet.Manifest  // of a facet
+	Source    *facet.Source    // of a server that is packed from source
+	Integrity digest.Digest    // of the contents of an archive
+	Size      int64            // of an archive, in bytes
+	Contents  *ArchiveContents // nil if they were not looked at
+	Unread    string           // why not
 }
 
-// Hash is a digest that a document claims of a file.
-type Hash struct {
+// ClaimedHash is a digest that a document claims of a file.
+type ClaimedHash struct {
 	Of  string        `json:"of"`
 	Sum digest.Digest `json:"digest"`
 }
 
-// Options say how something is looked at.
-type Options struct {
+// LookOptions say how [Look] looks at something.
+type LookOptions struct {
 	Log      trail.Options
 	Progress func(what string, done, total int64) // may be nil
 }
@@ -62,7 +62,7 @@ type Options struct {
 // Look says what a registry has under "NAME" or "NAME@VERSION". A name as facets have it is looked for
 // among facets, and then among servers that are packed from source; another among servers. It is an
 // error of class Integrity if what the registry says differs from its log or from the contents.
-func Look(ctx context.Context, h *host.Host, rules project.Registry, named string, o Options) (*Info, error) {
+func Look(ctx context.Context, h *host.Host, rules project.Registry, named string, o LookOptions) (*LookResult, error) {
 	name, version := splitVersion(named)
 	w := workspace.Empty(h, "")
 	w.Config.Registry = rules
@@ -73,7 +73,7 @@ func Look(ctx context.Context, h *host.Host, rules project.Registry, named strin
 		info, err := lookAtArchive(ctx, w, kind, name, version, o)
 		if !trail.IsNotFound(err) {
 			if info == nil && err != nil {
-				err = explain(named, err)
+				err = explainRegistry(named, err)
 			}
 			return info, err
 		}
@@ -91,25 +91,26 @@ func splitVersion(named string) (name, version string) {
 }
 
 // lookAtServer looks at the record of a server.
-func lookAtServer(ctx context.Context, w *workspace.Workspace, name, version string, o Options) (*Info, error) {
+func lookAtServer(ctx context.Context, w *workspace.Workspace, name, version string, o LookOptions) (*LookResult,
+	error) {
 	if version == registry.Latest {
 		envelope, err := w.Registry().Get(ctx, name, version)
 		if err != nil {
-			return nil, explain(name, err)
+			return nil, explainRegistry(name, err)
 		}
 		if _, version, err = registry.ReadName(envelope.Server); err != nil {
 			return nil, err
 		}
 	}
-	r, err := FetchNamed(ctx, w, w.Logs(o.Log), name+"@"+version)
+	r, err := FetchRecord(ctx, w, w.Logs(o.Log), name+"@"+version)
 	if err != nil {
-		return nil, explain(name+"@"+version, err)
+		return nil, explainRegistry(name+"@"+version, err)
 	}
-	info := &Info{Kind: ledger.Server, Name: r.Document.Name, Version: r.Document.Version, Document: r.Document}
+	info := &LookResult{Kind: ledger.Server, Name: r.Document.Name, Version: r.Document.Version, Document: r.Document}
 	claims, _ := r.Document.Claims("the record")
 	for _, c := range claims {
 		for _, sum := range c.Want {
-			info.Hashes = append(info.Hashes, Hash{c.Subject, sum})
+			info.Hashes = append(info.Hashes, ClaimedHash{c.Subject, sum})
 		}
 	}
 	meta := r.Meta()
@@ -125,13 +126,14 @@ func lookAtServer(ctx context.Context, w *workspace.Workspace, name, version str
 // lookAtArchive looks at the record of a facet, or of a server that is packed from source, and at its
 // contents.
 func lookAtArchive(ctx context.Context, w *workspace.Workspace, kind ledger.Kind, name, version string,
-	o Options) (*Info, error) {
+	o LookOptions) (*LookResult, error) {
 	rec, err := w.Registry().ArchiveRecord(ctx, string(kind), name, version)
 	if err != nil {
 		return nil, err
 	}
-	info := &Info{Kind: kind, Name: rec.Name, Version: rec.Version, Publisher: rec.Publisher, Published: rec.PublishedAt,
-		Status: rec.Status, Message: rec.StatusMessage, Integrity: rec.ContentIntegrity, Size: rec.Size}
+	info := &LookResult{Kind: kind, Name: rec.Name, Version: rec.Version, Publisher: rec.Publisher,
+		Published: rec.PublishedAt,
+		Status:    rec.Status, Message: rec.StatusMessage, Integrity: rec.ContentIntegrity, Size: rec.Size}
 	info.addFindings(rec.Findings)
 	if kind == ledger.Facet {
 		info.Manifest, err = facet.ParseManifest(rec.Manifest)
@@ -188,7 +190,7 @@ func proveArchive(ctx context.Context, w *workspace.Workspace, rec registry.Arch
 
 // judge judges what was found. What differs is an error; what is only not proven is said to be so. A
 // status and findings are shown, and do not matter here: nothing is admitted.
-func (i *Info) judge(report evidence.Report, proof string) error {
+func (i *LookResult) judge(report evidence.Report, proof string) error {
 	report = slices.DeleteFunc(slices.Clone(report), func(e evidence.Evidence) bool {
 		return e.Scheme == evidence.Status || e.Scheme == evidence.Finding
 	})
@@ -211,7 +213,7 @@ func (i *Info) judge(report evidence.Report, proof string) error {
 }
 
 // addFindings adds what the registry found to fail later.
-func (i *Info) addFindings(findings []registry.Finding) {
+func (i *LookResult) addFindings(findings []registry.Finding) {
 	for _, f := range findings {
 		failing := f.Failing()
 		text := fmt.Sprintf("%s: whole again", f.At.UTC().Format(time.DateOnly))

@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import (
 	"cmp"
@@ -19,9 +19,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Hit is the newest version of something whose name, title or description has all words of a search.
+// SearchHit is the newest version of something whose name, title or description has all words of a search.
 // All of it is what the registry says.
-type Hit struct {
+type SearchHit struct {
 	Kind        ledger.Kind     `json:"kind"`
 	Name        string          `json:"name"`
 	Version     string          `json:"version"`
@@ -29,31 +29,32 @@ type Hit struct {
 	Status      registry.Status `json:"status,omitempty"`
 }
 
-// Found is the answer to a search, in the order of the registry: servers, facets, servers from source.
-type Found struct {
-	Hits []Hit
+// SearchResult is the answer to a search, in the order of the registry: servers, facets, servers from source.
+type SearchResult struct {
+	Hits []SearchHit
 	More bool // the registry has more of that kind than were looked at
 }
 
 // Limits of a search.
 const (
-	MaxHits  = 100 // of each kind
-	maxPages = 10  // of each kind that are looked at
+	MaxSearchHits  = 100 // of each kind
+	maxSearchPages = 10  // of each kind that are looked at
 )
 
 // Search finds the newest versions of servers and facets whose names have the longest of the words, and
 // whose names, titles or descriptions have all of them, at most limit of each kind.
-func Search(ctx context.Context, h *host.Host, rules project.Registry, words []string, limit int) (*Found, error) {
+func Search(ctx context.Context, h *host.Host, rules project.Registry, words []string, limit int) (*SearchResult,
+	error) {
 	w := workspace.Empty(h, "")
 	w.Config.Registry = rules
-	s := &search{client: w.Registry(), limit: min(cmp.Or(limit, registry.DefaultLimit), MaxHits)}
+	s := &registrySearch{client: w.Registry(), limit: min(cmp.Or(limit, registry.DefaultLimit), MaxSearchHits)}
 	for _, word := range words {
 		s.words = append(s.words, strings.ToLower(word))
 	}
 	longest := slices.MaxFunc(words, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 	query := registry.Query{Search: longest, Version: registry.Latest, Limit: registry.MaxLimit}
-	out := &Found{}
-	err := s.each(query, func(q registry.Query) (hits []Hit, next string, err error) {
+	out := &SearchResult{}
+	err := s.each(query, func(q registry.Query) (hits []SearchHit, next string, err error) {
 		page, err := s.client.List(ctx, q)
 		if err != nil {
 			return nil, "", err
@@ -67,7 +68,7 @@ func Search(ctx context.Context, h *host.Host, rules project.Registry, words []s
 		if err != nil {
 			break
 		}
-		err = s.each(query, func(q registry.Query) (hits []Hit, next string, err error) {
+		err = s.each(query, func(q registry.Query) (hits []SearchHit, next string, err error) {
 			page, err := s.client.ListArchives(ctx, string(kind), q)
 			if trail.IsNotFound(err) { // a registry of servers only
 				return nil, "", nil
@@ -82,22 +83,23 @@ func Search(ctx context.Context, h *host.Host, rules project.Registry, words []s
 		}, out)
 	}
 	if err != nil {
-		return nil, explain(rules.Name(), err)
+		return nil, explainRegistry(rules.Name(), err)
 	}
 	return out, nil
 }
 
-// search is a search under way.
-type search struct {
+// registrySearch is a search under way.
+type registrySearch struct {
 	client *client.Client
 	words  []string // in lower case
 	limit  int      // of each kind
 }
 
 // each adds the hits of one kind to out, page by page.
-func (s *search) each(q registry.Query, page func(registry.Query) ([]Hit, string, error), out *Found) error {
+func (s *registrySearch) each(q registry.Query, page func(registry.Query) ([]SearchHit, string, error),
+	out *SearchResult) error {
 	found := 0
-	for range maxPages {
+	for range maxSearchPages {
 		hits, next, err := page(q)
 		if err != nil {
 			return err
@@ -122,14 +124,14 @@ func (s *search) each(q registry.Query, page func(registry.Query) ([]Hit, string
 }
 
 // has reports whether a hit has all words.
-func (s *search) has(hit Hit) bool {
+func (s *registrySearch) has(hit SearchHit) bool {
 	text := strings.ToLower(hit.Name + "\n" + hit.Description)
 	return !slices.ContainsFunc(s.words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 // serverHit is what a listing says of a server; its name alone if its document cannot be read.
-func serverHit(envelope registry.Envelope) Hit {
-	hit := Hit{Kind: ledger.Server}
+func serverHit(envelope registry.Envelope) SearchHit {
+	hit := SearchHit{Kind: ledger.Server}
 	if o := envelope.Meta.Official; o != nil {
 		hit.Status = o.Status
 	}
@@ -143,8 +145,8 @@ func serverHit(envelope registry.Envelope) Hit {
 }
 
 // archiveHit is what a listing says of an archive.
-func archiveHit(rec registry.ArchiveRecord) Hit {
-	return Hit{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version, Status: rec.Status,
+func archiveHit(rec registry.ArchiveRecord) SearchHit {
+	return SearchHit{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version, Status: rec.Status,
 		Description: describeArchive(rec.Kind, rec.Manifest)}
 }
 
@@ -162,8 +164,8 @@ func describeArchive(kind string, manifest json.RawMessage) string {
 	return ""
 }
 
-// explain is the error of a request, with the class of the registry's answer.
-func explain(subject string, err error) error {
+// explainRegistry is the error of a request, with the class of the registry's answer.
+func explainRegistry(subject string, err error) error {
 	if refusal := host.NoAnswer(subject, err); evidence.ClassOf(refusal) == evidence.Refused {
 		return refusal
 	}

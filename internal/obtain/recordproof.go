@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// LogProof fetches the record "name@version" and the proof that it is in the registry's
+// FetchProof fetches the record "name@version" and the proof that it is in the registry's
 // log, and verifies them.
-func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named string,
+func FetchProof(ctx context.Context, h *host.Host, rules project.Registry, named string,
 	o trail.Options) (*trail.ProvenRecord, error) {
 	name, version, ok := host.CutLast(named, "@")
 	if !ok || name == "" || version == "" || version == registry.Latest {
@@ -31,11 +31,11 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), named, "", err)
 	}
-	r, err := FromEnvelope(w, *envelope)
+	r, err := RecordFromEnvelope(w, *envelope)
 	if err != nil {
 		return nil, err
 	}
-	log, err := addProof(ctx, w.Logs(o), r)
+	log, err := addRecordProof(ctx, w.Logs(o), r)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package record
+package obtain
 
 import "github.com/hallmark-mcp/hallmark/internal/registry"
 

@@ -1,12 +1,4 @@
-// Package record fetches the record of a server from its registry, and verifies the proof that it
-// is in the registry's log.
-//
-// # What a registry has
-//
-// [Search] and [Look] show what a registry has before any of it is installed: names, and what one
-// version of a facet or server contains, with what the registry's log proves of that.
-// Nothing is stored or started. What a listing says is proven by nobody, and is said to be unproven.
-package record
+package obtain
 
 import (
 	"cmp"
@@ -50,8 +42,8 @@ type Record struct {
 	Report   evidence.Report
 }
 
-// FetchNamed fetches the record "name@version".
-func FetchNamed(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, named string) (*Record, error) {
+// FetchRecord fetches the record "name@version".
+func FetchRecord(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, named string) (*Record, error) {
 	name, version, ok := host.CutLast(named, "@")
 	if !ok || name == "" || version == "" || version == registry.Latest {
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write server = \"NAME@VERSION\"",
@@ -65,17 +57,17 @@ func FetchNamed(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, n
 	if err != nil {
 		return nil, host.NoAnswer(named, err)
 	}
-	r, err := FromEnvelope(w, *envelope)
+	r, err := RecordFromEnvelope(w, *envelope)
 	if err != nil {
 		return nil, err
 	}
-	_, err = addProof(ctx, logs, r)
+	_, err = addRecordProof(ctx, logs, r)
 	return r, err
 }
 
-// addProof adds what the registry's log says about a record, and returns the log; nil if there is
+// addRecordProof adds what the registry's log says about a record, and returns the log; nil if there is
 // none.
-func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, error) {
+func addRecordProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, error) {
 	log, _, err := logs.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -93,17 +85,17 @@ func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, err
 	return log, err
 }
 
-// FetchFor finds the record that publishes ref, among those of the server mcpName that the package
+// FetchRecordFor finds the record that publishes ref, among those of the server mcpName that the package
 // names. It returns nil if there is no registry, no name or no record.
-func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref, mcpName string) (*Record,
-	error) {
+func FetchRecordFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref,
+	mcpName string) (*Record, error) {
 	client := w.Registry()
 	if client == nil || mcpName == "" {
 		return nil, nil
 	}
 	var found *Record
 	err := client.EachVersion(ctx, mcpName, func(envelope registry.Envelope) (more bool, err error) {
-		r, err := FromEnvelope(w, envelope)
+		r, err := RecordFromEnvelope(w, envelope)
 		if err != nil {
 			return true, nil // a record that cannot be read vouches for nothing
 		}
@@ -122,12 +114,12 @@ func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref
 	if found == nil {
 		return nil, nil
 	}
-	_, err = addProof(ctx, logs, found)
+	_, err = addRecordProof(ctx, logs, found)
 	return found, err
 }
 
-// FromEnvelope reads a record from a registry's answer.
-func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
+// RecordFromEnvelope reads a record from a registry's answer.
+func RecordFromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
 	doc, err := document.Parse("the registry's record", envelope.Server)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package record_test
+package obtain_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -28,9 +28,9 @@ func packaged(packages, more string) json.RawMessage {
 const npmPackage = `{"registryType":"npm","identifier":"notes","version":"1.0.0","transport":{"type":"stdio"}`
 
 // read reads a record with a document.
-func read(t *testing.T, document json.RawMessage, meta registry.Meta) *record.Record {
+func read(t *testing.T, document json.RawMessage, meta registry.Meta) *obtain.Record {
 	t.Helper()
-	r, err := record.FromEnvelope(workspace.Empty(hosttest.New(t), ""), registry.Envelope{Server: document, Meta: meta})
+	r, err := obtain.RecordFromEnvelope(workspace.Empty(hosttest.New(t), ""), registry.Envelope{Server: document, Meta: meta})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,15 +51,15 @@ func TestNames(t *testing.T) {
 	h := hosttest.New(t)
 	w := workspace.Empty(h, "")
 	for _, name := range []string{"", "x", "@1.0.0", "x@", "x@latest", "io.github.acme/notes@"} {
-		_, err := record.FetchNamed(t.Context(), w, w.Logs(trail.Options{}), name)
+		_, err := obtain.FetchRecord(t.Context(), w, w.Logs(trail.Options{}), name)
 		hosttest.RefusedWith(t, err, evidence.Validation, "a record is named with an exact version")
-		_, err = record.LogProof(t.Context(), h, project.Registry{}, name, trail.Options{})
+		_, err = obtain.FetchProof(t.Context(), h, project.Registry{}, name, trail.Options{})
 		hosttest.RefusedWith(t, err, evidence.Validation, "a record is named with an exact version")
 	}
-	_, err := record.FetchNamed(t.Context(), w, w.Logs(trail.Options{}), "x@1.0.0")
+	_, err := obtain.FetchRecord(t.Context(), w, w.Logs(trail.Options{}), "x@1.0.0")
 	hosttest.RefusedWith(t, err, evidence.Validation, "no registry is configured")
 	ref := mustRef(t, "npm:notes@1.0.0")
-	if r, err := record.FetchFor(t.Context(), w, w.Logs(trail.Options{}), ref, "io.github.acme/notes"); r != nil ||
+	if r, err := obtain.FetchRecordFor(t.Context(), w, w.Logs(trail.Options{}), ref, "io.github.acme/notes"); r != nil ||
 		err != nil {
 		t.Errorf("without a registry: %v, %v", r, err)
 	}
@@ -73,7 +73,7 @@ func TestFetchFor(t *testing.T) {
 	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
 	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
 	for _, name := range []string{"io.github.acme/notes", "io.github.acme/none", ""} {
-		found, err := record.FetchFor(t.Context(), w, w.Logs(trail.Options{}), mustRef(t, "npm:notes@1.0.0"), name)
+		found, err := obtain.FetchRecordFor(t.Context(), w, w.Logs(trail.Options{}), mustRef(t, "npm:notes@1.0.0"), name)
 		if found != nil || err != nil {
 			t.Errorf("%s has a package: %v, %v", name, found, err)
 		}
@@ -81,25 +81,25 @@ func TestFetchFor(t *testing.T) {
 	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), packaged(npmPackage+"}", ""), ""); err != nil {
 		t.Fatal(err)
 	}
-	found, err := record.FetchFor(t.Context(), w, w.Logs(trail.Options{}), mustRef(t, "npm:notes@1.0.0"),
+	found, err := obtain.FetchRecordFor(t.Context(), w, w.Logs(trail.Options{}), mustRef(t, "npm:notes@1.0.0"),
 		"io.github.acme/packed")
 	if err != nil || found == nil || found.Lock.Version != "1.0.0" || found.Lock.Proof == "" {
 		t.Errorf("the record of the package: %+v, %v", found, err)
 	}
-	named, err := record.FetchNamed(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@1.0.0")
+	named, err := obtain.FetchRecord(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@1.0.0")
 	if err != nil || named.Lock.Proof == "" || named.Lock.Registry != rules.Name() {
 		t.Fatalf("%+v, %v", named, err)
 	}
-	proven, err := record.LogProof(t.Context(), h, rules, "io.github.acme/notes@1.0.0", trail.Options{})
+	proven, err := obtain.FetchProof(t.Context(), h, rules, "io.github.acme/notes@1.0.0", trail.Options{})
 	if err != nil || proven.Leaf.Document.String() != named.Lock.Document.String() {
 		t.Errorf("%+v, %v", proven, err)
 	}
-	_, err = record.FetchNamed(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@2.0.0")
+	_, err = obtain.FetchRecord(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@2.0.0")
 	hosttest.RefusedWith(t, err, evidence.Operation, "io.github.acme/notes@2.0.0")
 	r.OnWire(func(path string, body []byte) []byte { // the document is another one than was recorded
 		return []byte(strings.Replace(string(body), `"Notes`, `"Other notes`, 1))
 	})
-	changed, err := record.FetchNamed(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@1.0.0")
+	changed, err := obtain.FetchRecord(t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@1.0.0")
 	if err == nil {
 		err = policy.Judge(policy.Pin, policy.Settings{}, changed.Report).Err()
 	}
@@ -131,7 +131,7 @@ func TestFromEnvelope(t *testing.T) {
 	}
 	w := workspace.Empty(hosttest.New(t), "")
 	for _, text := range []string{"", "null", `{"name":"x"}`, string(document) + "{}"} {
-		if _, err := record.FromEnvelope(w, registry.Envelope{Server: json.RawMessage(text)}); err == nil {
+		if _, err := obtain.RecordFromEnvelope(w, registry.Envelope{Server: json.RawMessage(text)}); err == nil {
 			t.Errorf("%q is a record", text)
 		}
 	}
@@ -146,7 +146,7 @@ func TestClaimsOf(t *testing.T) {
 		`,"file_hashes":{"pypi:my-notes==1.0/my_notes-1.0-py3-none-any.whl":"`+is.String()+`"}`), registry.Meta{})
 	o := hosttest.Observed(is)
 	for ref, c := range map[string]struct {
-		r    *record.Record
+		r    *obtain.Record
 		o    evidence.Observed
 		want evidence.Outcome
 	}{

@@ -1,4 +1,4 @@
-package record_test
+package obtain_test
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 )
 
@@ -18,8 +18,8 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func() (*record.Info, error) {
-		return record.Look(t.Context(), w.Host, rules, "kit@1.0.0", record.Options{})
+	look := func() (*obtain.LookResult, error) {
+		return obtain.Look(t.Context(), w.Host, rules, "kit@1.0.0", obtain.LookOptions{})
 	}
 	if info, err := look(); err != nil || info.Unproven != "" || info.Contents == nil || len(info.Contents.Members) == 0 {
 		t.Fatalf("%v: %+v", err, info)
