@@ -103,7 +103,7 @@ check:
 # detector does not look into SQLite, which is C translated to Go and takes eight times as
 # long under it; its locks are seen all the same: they are those of Go. It needs a C compiler. Twice as many packages as
 # processors run at once, since many wait for a database.
-RACED = cmd/internal/app internal/advisory internal/closure internal/document internal/fetch \
+RACED = cmd/internal/app internal/closure internal/document internal/fetch \
 	internal/fetch/transfer internal/fetch/userconfig internal/foreign internal/git \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
 	internal/hashfile/place internal/hashfile/stdio internal/host internal/jsscan \

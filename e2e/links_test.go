@@ -63,7 +63,6 @@ var heavy = []struct {
 	{"internal/obtain", []string{full}},
 	{"internal/plugins", []string{full}},
 	{"internal/program", []string{full}},
-	{"internal/record", []string{full}},
 	{"internal/scan", []string{full}},
 	{"internal/owed", []string{full}},
 	{"github.com/evanw/esbuild", []string{full}},

@@ -26,7 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -363,7 +363,7 @@ func (k *keeper) relying() map[string]func() (string, error) {
 		out["pin "+v] = func() (string, error) {
 			rules := project.Registry{URL: k.Registry.URL, LogKey: k.Registry.Key}
 			w := &workspace.Workspace{Host: fresh(), Config: &project.Config{Registry: rules}}
-			r, err := record.FetchNamed(k.T.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@"+v)
+			r, err := obtain.FetchRecord(k.T.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@"+v)
 			if err != nil {
 				return "", err
 			}

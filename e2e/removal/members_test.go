@@ -187,17 +187,18 @@ var unreadTypes = []unread{
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/pin.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
 		"internal/operate.Reverification internal/operate.ReverifiedRecord internal/scan.Result internal/scan.Server " +
-		"internal/scan.Runs internal/scan.Withheld internal/protect.Client internal/protect.Server internal/protect.Result internal/protect.Unread " +
+		"internal/scan.Runs internal/scan.Withheld internal/scan.ProtectedClient internal/scan.ProtectedServer " +
+		"internal/scan.ProtectResult internal/scan.UnreadFile " +
 		"internal/check.MachineFinding serverjson.Replaced " +
 		"internal/scan.Package internal/publish.VersionStatus internal/pin.Unpinned " +
-		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run internal/record.Member " +
-		"internal/record.Hash internal/record.Hit internal/facets.Part internal/kind.ChangedFiles " +
-		"internal/fetch.FileChange internal/changes.Field internal/changes.Named internal/changes.Server " +
-		"internal/changes.Facet internal/check.Chain internal/check.Link " +
-		"internal/sbom.cdxDocument internal/sbom.cdxMetadata internal/sbom.cdxComponent internal/sbom.cdxService " +
-		"internal/sbom.cdxHash internal/sbom.cdxProperty internal/sbom.cdxDependency " +
-		"internal/sbom.spdxDocument internal/sbom.spdxCreation internal/sbom.spdxPackage internal/sbom.spdxChecksum " +
-		"internal/sbom.spdxExternalRef internal/sbom.spdxRelationship", "what commands print"},
+		"internal/plugins.Externals internal/plugins.LeftOut internal/plugins.Script internal/facet.Note internal/facet.Item internal/facet.Origin internal/facet.Run " +
+		"internal/obtain.ArchiveMember internal/obtain.ClaimedHash internal/obtain.SearchHit internal/facets.Part internal/kind.ChangedFiles " +
+		"internal/fetch.FileChange internal/check.FieldChange internal/check.MemberChange " +
+		"internal/check.ServerChange internal/check.FacetChange internal/check.Chain internal/check.Link " +
+		"internal/check.cdxDocument internal/check.cdxMetadata internal/check.cdxComponent internal/check.cdxService " +
+		"internal/check.cdxHash internal/check.cdxProperty internal/check.cdxDependency " +
+		"internal/check.spdxDocument internal/check.spdxCreation internal/check.spdxPackage internal/check.spdxChecksum " +
+		"internal/check.spdxExternalRef internal/check.spdxRelationship", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue internal/facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
 	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +
@@ -213,7 +214,8 @@ var unreadTypes = []unread{
 	{"internal/kind.imageConfig serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
 		"internal/plugins.Script",
 		"of bytes whose digest is compared before they are read, or that are only written"},
-	{"internal/advisory.*",
+	{"internal/workspace.advisoryDocument internal/workspace.affectedPackage internal/workspace.affectedRange " +
+		"internal/workspace.rangeEvent",
 		"what others know against packages: nothing vouches that all of it is there, and a zip that is gone is an error"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"internal/machine.Variables internal/machine.Variable",
@@ -222,7 +224,7 @@ var unreadTypes = []unread{
 		"the user's own configuration of other programs: hosts and credentials"},
 	{"internal/guard.* internal/guard/guardtest.* internal/guard/jsonrpc.* " +
 		"internal/guard/process.* internal/hashfile.* " +
-		"internal/hashfile/rules.* internal/hashfile/place.* " +
+		"internal/hashfile/place.* " +
 		"internal/hashfile/stdio.*",
 		"messages of a client or server, each judged by itself, and lines of an audit that are only written"},
 	{"internal/registry.ArchiveAnswer internal/registry.UpdatedArchives internal/registry/client.SetArchiveStatus() " +

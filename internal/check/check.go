@@ -1,6 +1,7 @@
 // Package check verifies a lock and the store without starting servers. Only the option Surface
-// starts them, to compare what they show now with the lock. It also examines what this machine lacks
-// ([Examine]).
+// starts them, to compare what they show now with the lock. It also explains a lock claim by claim, lists all that is
+// pinned as a software bill of materials ([MakeSBOM]), compares a project with a commit ([CompareCommit]), and examines
+// what this machine lacks ([Examine]).
 package check
 
 import (

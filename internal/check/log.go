@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -102,7 +102,7 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)
 	}
-	now, err := record.FromEnvelope(w, *envelope)
+	now, err := obtain.RecordFromEnvelope(w, *envelope)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/advisory"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -26,7 +25,7 @@ func needsAdvisories(w *workspace.Workspace) bool {
 		if err != nil || entry.Closure == nil {
 			return false
 		}
-		_, known := advisory.File(ref.Kind())
+		_, known := workspace.AdvisoryFile(ref.Kind())
 		return known
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -52,7 +51,7 @@ func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *p
 	if next.Kind().HasVersions() && next.Requirement.String() == "" {
 		next.Requirement, _ = artifact.ParseRequirement("*")
 	}
-	return configedit.SetFacet(text, next)
+	return workspace.SetFacet(text, next)
 }
 
 // ownName is the name of a facet without its scope.
@@ -70,7 +69,7 @@ func declareRegistry(w *workspace.Workspace, o Options) ([]byte, error) {
 	case o.Registry == "":
 		return w.Text, nil
 	case declared.URL == "":
-		text, err := configedit.AddRegistry(w.Text, o.Registry, o.Log.Key)
+		text, err := workspace.AddRegistry(w.Text, o.Registry, o.Log.Key)
 		if err != nil {
 			return nil, err
 		}

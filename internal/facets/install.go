@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/installed"
@@ -256,7 +255,7 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
-			if text, err = configedit.UnsetFacet(text, name); err != nil {
+			if text, err = workspace.UnsetFacet(text, name); err != nil {
 				return nil, err
 			}
 		}
@@ -284,7 +283,7 @@ func (r *facetRequest) setRequirement(w *workspace.Workspace, a *Assembly, text 
 	if f.Requirement, err = artifact.ParseRequirement(strings.Join(numbers[:keep], ".") + ".*"); err != nil {
 		return nil, err
 	}
-	if text, err = configedit.SetFacet(text, f); err != nil {
+	if text, err = workspace.SetFacet(text, f); err != nil {
 		return nil, err
 	}
 	w.Config, err = project.ParseConfig(text)

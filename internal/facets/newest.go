@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -97,7 +97,7 @@ func latestRecord(ctx context.Context, w *workspace.Workspace, name, version str
 	if err != nil {
 		return "", host.NoAnswer(name, err)
 	}
-	r, err := record.FromEnvelope(w, *envelope)
+	r, err := obtain.RecordFromEnvelope(w, *envelope)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
@@ -215,7 +214,7 @@ func (u *upgrade) pinOutdated(ctx context.Context, w *workspace.Workspace,
 		if text == nil {
 			text = w.Text
 		}
-		if text, err = configedit.SetLaunch(text, next); err != nil {
+		if text, err = workspace.SetLaunch(text, next); err != nil {
 			return nil, nil, err
 		}
 	}

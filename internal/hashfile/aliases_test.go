@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // TestRulesUnderOtherNames protects the file that the rules are read from, whatever it is called:
@@ -87,7 +87,7 @@ func TestMoveAllowedDirectory(t *testing.T) {
 func TestRulesOfTheRoot(t *testing.T) {
 	for name, rules := range map[string]string{
 		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n",
-		"large": "# Prose\n" + strings.Repeat("x", rules.MaxFile),
+		"large": "# Prose\n" + strings.Repeat("x", place.MaxRules),
 	} {
 		d := dir(t)
 		write(t, d, "AGENTS.md", rules)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // refusesAll calls each tool and demands one code, and one text, of all.
@@ -179,7 +178,7 @@ func TestPipeSwapGHSAp9cv8g754xcg(t *testing.T) {
 	defer r.Close()
 	regular, _ := r.Lstat("file")
 	hang.Ends(t, "a call that opens a pipe", func() {
-		if _, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY); rules.RefusalOf("", err).Code != rules.NotAFile {
+		if _, _, err := place.In(r, "fifo", regular).Open(os.O_RDONLY); place.RefusalOf("", err).Code != place.NotAFile {
 			t.Error(err)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -28,7 +28,7 @@ func (f *form) decode(arguments json.RawMessage, in reflect.Value, limit int) er
 		arguments = []byte("{}")
 	}
 	if err := surface.CheckJSON(arguments, surface.Limits{Size: limit}); err != nil {
-		return fmt.Errorf("its arguments cannot be read: %s", rules.Show(err.Error()))
+		return fmt.Errorf("its arguments cannot be read: %s", place.Show(err.Error()))
 	}
 	value, err := readJSON(arguments)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -169,7 +168,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", a, got, err)
 	}
 	_, err = tool.call(t.Context(), nil, json.RawMessage(`{}`), 100)
-	var r *rules.Refusal
+	var r *place.Refusal
 	if !errors.As(err, &r) || r.Code != hashline.Invalid || !strings.HasPrefix(r.Message, "try: path is missing; ") {
 		t.Error(err)
 	}
@@ -178,7 +177,7 @@ func TestCall(t *testing.T) {
 // TestRefuseCall: text and structure of a refusal say the same; what is no refusal is told as an error of the system.
 func TestRefuseCall(t *testing.T) {
 	n := 2
-	r := rules.Refuse(hashline.Stale, "it changed")
+	r := place.Refuse(hashline.Stale, "it changed")
 	r.FileHash, r.TotalLines, r.Lines = "sha256:0123456789ab", &n, []string{"1:25|", "2:25|"}
 	out := refuseCall(r)
 	if !out.IsError || out.Text != "it changed\n[file_hash=sha256:0123456789ab total_lines=2]\n1:25|\n2:25|" ||
@@ -186,7 +185,7 @@ func TestRefuseCall(t *testing.T) {
 		t.Errorf("%q, %v", out.Text, out.Structure)
 	}
 	out = refuseCall(errors.New("disk\x1b broke"))
-	if !out.IsError || strings.ContainsRune(out.Text, 0x1b) || out.Structure.(*rules.Refusal).Code != rules.IO {
+	if !out.IsError || strings.ContainsRune(out.Text, 0x1b) || out.Structure.(*place.Refusal).Code != place.IO {
 		t.Errorf("%q", out.Text)
 	}
 }

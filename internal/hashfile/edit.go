@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -46,13 +45,13 @@ func (o *operation) fromText(text string) error {
 // parse returns the operation, which is that of the given number, from 1. What is missing is said by hashline.
 func (o operation) parse(number int) (hashline.Operation, error) {
 	if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-		return hashline.Operation{}, rules.Refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s; "+
-			"give op alone", number, rules.Show(o.Op), rules.Show(o.OpType))
+		return hashline.Operation{}, place.Refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s; "+
+			"give op alone", number, place.Show(o.Op), place.Show(o.OpType))
 	}
 	op := hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor, Content: o.Content}
 	if o.Lines != nil {
 		if o.Content != nil {
-			return op, rules.Refuse(hashline.Invalid, "operation %d has content and lines; give content alone", number)
+			return op, place.Refuse(hashline.Invalid, "operation %d has content and lines; give content alone", number)
 		}
 		op.Content = hashline.JoinLines(o.Lines)
 	}

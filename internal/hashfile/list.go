@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -34,7 +33,7 @@ func (s *Server) listDirectory(ctx context.Context, sc *place.Scope, in listArgu
 			return nil, err
 		}
 		for _, dir := range dirs {
-			text.WriteString("[allowed directory: " + rules.Show(dir) + "]\n")
+			text.WriteString("[allowed directory: " + place.Show(dir) + "]\n")
 		}
 		if len(dirs) > 1 {
 			return &stdio.Result{Text: text.String()}, nil
@@ -60,7 +59,7 @@ func (s *Server) listDirectory(ctx context.Context, sc *place.Scope, in listArgu
 // writeInfo writes what a file is.
 func writeInfo(text *strings.Builder, info *engine.Info) {
 	kind := strings.TrimPrefix(strings.TrimPrefix(info.Kind, "a "), "symbolic ")
-	fmt.Fprintf(text, "%s: %s, %d bytes, modified %s, mode %s", rules.Show(info.Path), kind, info.File.Size(),
+	fmt.Fprintf(text, "%s: %s, %d bytes, modified %s, mode %s", place.Show(info.Path), kind, info.File.Size(),
 		info.File.ModTime().UTC().Format(time.RFC3339), info.File.Mode())
 	if info.ReadOnly {
 		text.WriteString(", read-only here")
@@ -82,7 +81,7 @@ func (s *Server) writeListing(text *strings.Builder, sc *place.Scope, path strin
 			found.More += len(found.Entries) - i
 			break
 		}
-		text.WriteString(markOf(entry.Mode) + " " + rules.Show(entry.Path) + "\n")
+		text.WriteString(markOf(entry.Mode) + " " + place.Show(entry.Path) + "\n")
 	}
 	if found.More > 0 {
 		fmt.Fprintf(text, "[%d more; search_files with a glob and this path finds them by name]\n", found.More)
@@ -129,7 +128,7 @@ func writePaths(text *strings.Builder, found []engine.Entry) int {
 		if text.Len() > maxListing {
 			return i
 		}
-		text.WriteString(rules.Show(entry.Path))
+		text.WriteString(place.Show(entry.Path))
 		if entry.Mode.IsDir() {
 			text.WriteByte('/')
 		}

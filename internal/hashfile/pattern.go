@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxPattern is the length of a pattern, in bytes.
@@ -18,7 +17,7 @@ const maxPattern = 1000
 // parsePattern returns the pattern of a search for lines.
 func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if len(in.Pattern) > maxPattern {
-		return nil, rules.Refuse(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
+		return nil, place.Refuse(hashline.Invalid, "pattern has %d bytes; give at most %d", len(in.Pattern), maxPattern)
 	}
 	pattern := in.Pattern
 	if in.IgnoreCase {
@@ -32,23 +31,23 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if strings.Contains(in.Pattern, "(?") {
 		advice = "it has neither lookaround nor references back"
 	}
-	return nil, rules.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
-		"give a glob and no pattern", rules.Show(in.Pattern), advice)
+	return nil, place.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
+		"give a glob and no pattern", place.Show(in.Pattern), advice)
 }
 
-// showPattern shows a pattern so that it can be given as it stands: [rules.Show] would double some of its backslashes.
+// showPattern shows a pattern so that it can be given as it stands: [place.Show] would double some of its backslashes.
 func showPattern(pattern string) string {
 	if strings.ContainsFunc(pattern, func(c rune) bool { return c < ' ' || c > '~' }) {
-		return rules.Show(pattern)
+		return place.Show(pattern)
 	}
 	return pattern
 }
 
 // globSet is which files a search is about, by their path from the directory that is searched.
 type globSet struct {
-	files rules.Globs // of which one has to match
-	below rules.Globs // or match a directory above: those that end with a slash
-	out   rules.Globs // of which none may match, neither the file nor a directory above
+	files place.Globs // of which one has to match
+	below place.Globs // or match a directory above: those that end with a slash
+	out   place.Globs // of which none may match, neither the file nor a directory above
 }
 
 // parseGlobs returns what globs are about; nil is all. Each text may hold several, with commas between them; those that
@@ -122,21 +121,21 @@ func splitGlobs(text string) (globs []string) {
 }
 
 // parseGlob returns the globs that a glob of paths below an allowed directory stands for.
-func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
+func parseGlob(sc *place.Scope, glob string) (place.Globs, error) {
 	for _, dir := range sc.Directories() {
 		if rest, ok := strings.CutPrefix(glob, filepath.ToSlash(dir)+"/"); ok {
-			return nil, rules.Refuse(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+
-				"give path %s and glob %s", rules.Show(glob), rules.Show(dir), rules.Show(rest))
+			return nil, place.Refuse(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+
+				"give path %s and glob %s", place.Show(glob), place.Show(dir), place.Show(rest))
 		}
 	}
 	fromHere := glob
 	if strings.HasPrefix(glob, "./") {
 		fromHere = glob[1:]
 	}
-	globs, ok := rules.NewGlobs(fromHere)
+	globs, ok := place.NewGlobs(fromHere)
 	if !ok || strings.ContainsAny(glob, "; ") {
-		return nil, rules.Refuse(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
-			"or several with commas, ? for a blank, and brackets and braces that are closed", rules.Show(glob))
+		return nil, place.Refuse(hashline.Invalid, "glob %s is none; give one such as *.go, src/**/*.ts or *.{js,ts}, "+
+			"or several with commas, ? for a blank, and brackets and braces that are closed", place.Show(glob))
 	}
 	return globs, nil
 }
@@ -144,9 +143,9 @@ func parseGlob(sc *place.Scope, glob string) (rules.Globs, error) {
 // explainNoFiles says that globs match no file, and why that may be, if it shows.
 func explainNoFiles(in searchArguments) string {
 	all := strings.Join(in.Glob, ",")
-	text := "no file here matches the glob " + rules.Show(all)
+	text := "no file here matches the glob " + place.Show(all)
 	switch {
-	case slices.Contains(rules.Elements(strings.ReplaceAll(all, ",", "/")), ".git"):
+	case slices.Contains(place.SplitPath(strings.ReplaceAll(all, ",", "/")), ".git"):
 		text += "; of .git nothing is searched, unless it is the path"
 	case strings.Contains(all, "["):
 		text += `; brackets are a set of characters, and a name that has some is written \[name]`
@@ -157,7 +156,7 @@ func explainNoFiles(in searchArguments) string {
 	case !strings.ContainsAny(all, "*?[{,!") && !strings.HasSuffix(all, "/"):
 		text += "; if that is a directory, give it as path, or with / at its end"
 	case in.Path != "":
-		text += "; globs are of paths from " + rules.Show(in.Path)
+		text += "; globs are of paths from " + place.Show(in.Path)
 	}
 	return text
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -95,16 +94,16 @@ func (s *Server) readMultipleFiles(
 	ctx context.Context, sc *place.Scope, in readMultipleArguments,
 ) (*stdio.Result, error) {
 	if len(in.Paths) == 0 || len(in.Paths) > maxPaths {
-		return nil, rules.Refuse(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
+		return nil, place.Refuse(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
 	var text strings.Builder
 	left := s.limits()
 	for _, path := range in.Paths {
-		fmt.Fprintf(&text, "==> %s <==\n", rules.Show(path))
+		fmt.Fprintf(&text, "==> %s <==\n", place.Show(path))
 		ask := engine.ReadRequest{Path: path, MaxLines: left.lines, MaxBytes: left.bytes, MaxTokens: left.tokens}
 		r, err := s.engine.Read(ctx, sc, ask)
 		if err != nil {
-			problem := rules.RefusalOf(path, err)
+			problem := place.RefusalOf(path, err)
 			fmt.Fprintf(&text, "error %s: %s\n\n", problem.Code, problem.Message)
 			continue
 		}

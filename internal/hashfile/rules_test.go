@@ -120,7 +120,7 @@ func TestRulesFailClosed(t *testing.T) {
 	}
 	const rules = "---\nforbidden: [a/secrets/**]\n---\n"
 	for _, x := range []struct{ name, text, says string }{
-		// They are read. Which values are lists of globs is shown in package rules.
+		// They are read. Which values are lists of globs is shown in package place.
 		{"plain", rules, "AGENTS.md"},
 		{"mark", "\ufeff" + rules, ""},
 		{"mark and blank line", "\ufeff \n\ufeff" + rules, ""},

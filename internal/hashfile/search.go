@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -34,7 +33,7 @@ const (
 
 func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArguments) (*stdio.Result, error) {
 	if in.Context < 0 || in.Context > maxContext || in.MaxResults < 0 || in.MaxResults > maxResults {
-		return nil, rules.Refuse(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
+		return nil, place.Refuse(hashline.Invalid, "context is 0 to %d and max_results 1 to %d", maxContext, maxResults)
 	}
 	globs, err := parseGlobs(sc, in.Glob)
 	if err != nil {
@@ -46,7 +45,7 @@ func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArgu
 		ask.Only, ask.Skip = globs.take, globs.skip
 	}
 	if in.Pattern == "" && globs == nil {
-		return nil, rules.Refuse(hashline.Invalid, "give a pattern, to find lines, or a glob, to find files, or both")
+		return nil, place.Refuse(hashline.Invalid, "give a pattern, to find lines, or a glob, to find files, or both")
 	}
 	if in.Pattern != "" {
 		if ask.Pattern, err = parsePattern(in); err != nil {
@@ -101,7 +100,7 @@ func (s *Server) explainAsText(
 func writeNames(text *strings.Builder, found *engine.Found) {
 	shown := 0
 	for ; shown < len(found.Files) && text.Len() <= maxListing; shown++ {
-		text.WriteString(rules.Show(found.Files[shown].Path) + "\n")
+		text.WriteString(place.Show(found.Files[shown].Path) + "\n")
 	}
 	text.WriteString("[" + count(found.Searched, "file"))
 	if shown < found.Searched {
@@ -117,7 +116,7 @@ func writeHits(text *strings.Builder, found *engine.Found, marked bool) {
 	for _, f := range found.Files {
 		hits += f.Count
 		if len(f.Lines) > 0 {
-			fmt.Fprintf(text, "==> %s <==\n[file_hash=%s]\n", rules.Show(f.Path), engine.Abbreviate(f.Hash))
+			fmt.Fprintf(text, "==> %s <==\n[file_hash=%s]\n", place.Show(f.Path), engine.Abbreviate(f.Hash))
 		}
 		for _, line := range f.Lines {
 			switch {
@@ -158,7 +157,7 @@ func writeUnshown(text *strings.Builder, rest []engine.Hits) {
 			fmt.Fprintf(text, "%s %d in %s", comma, hits, count(len(rest)-i, "other file"))
 			return
 		}
-		fmt.Fprintf(text, "%s %d in %s", comma, f.Count, rules.Show(f.Path))
+		fmt.Fprintf(text, "%s %d in %s", comma, f.Count, place.Show(f.Path))
 	}
 }
 
@@ -176,7 +175,7 @@ func writePassed(text *strings.Builder, what string, all []engine.Passed) {
 		fmt.Fprintf(text, "[%s: %s", what, p.Why)
 		named, limit := 0, text.Len()+maxPassed
 		for ; named < len(p.Paths) && text.Len() < limit; named++ {
-			text.WriteString([]string{": ", ", "}[min(named, 1)] + rules.Show(p.Paths[named]))
+			text.WriteString([]string{": ", ", "}[min(named, 1)] + place.Show(p.Paths[named]))
 		}
 		if more := p.Count - named; more > 0 && named > 0 {
 			fmt.Fprintf(text, " and %d more", more)

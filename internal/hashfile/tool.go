@@ -8,7 +8,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -37,7 +36,7 @@ func newTool[In any](
 		call: func(ctx context.Context, sc *place.Scope, arguments json.RawMessage, limit int) (*stdio.Result, error) {
 			var in In
 			if err := form.decode(arguments, reflect.ValueOf(&in).Elem(), limit); err != nil {
-				return nil, rules.Refuse(hashline.Invalid, "%s: %s", name, err.Error())
+				return nil, place.Refuse(hashline.Invalid, "%s: %s", name, err.Error())
 			}
 			return run(ctx, sc, in)
 		}}
@@ -45,9 +44,9 @@ func newTool[In any](
 
 // refuseCall returns an error as the result of a tool: as text for models, and as structure for programs.
 func refuseCall(err error) *stdio.Result {
-	var r *rules.Refusal
+	var r *place.Refusal
 	if !errors.As(err, &r) {
-		r = rules.Refuse(rules.IO, "%s", rules.Show(err.Error()))
+		r = place.Refuse(place.IO, "%s", place.Show(err.Error()))
 	}
 	return &stdio.Result{IsError: true, Structure: r, Text: r.Text()}
 }

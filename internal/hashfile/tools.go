@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -58,9 +58,9 @@ func (s *Server) refuseUnknown(name string) string {
 	}
 	if slices.ContainsFunc(s.tools(), func(t tool) bool { return t.Name == name }) {
 		return fmt.Sprintf("%s is not offered, because the server was started with --read-only; the tools are %s",
-			rules.Show(name), strings.Join(s.names(), ", "))
+			place.Show(name), strings.Join(s.names(), ", "))
 	}
-	return fmt.Sprintf("%s is none of the tools, which are %s", rules.Show(name), strings.Join(s.names(), ", "))
+	return fmt.Sprintf("%s is none of the tools, which are %s", place.Show(name), strings.Join(s.names(), ", "))
 }
 
 // call answers a call of a tool: with a result, a refusal, or the question for the client's roots.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -40,9 +39,9 @@ func (s *Server) createDirectory(ctx context.Context, sc *place.Scope, in pathAr
 		return nil, err
 	}
 	if !created {
-		return &stdio.Result{Text: rules.Show(in.Path) + " exists already\n"}, nil
+		return &stdio.Result{Text: place.Show(in.Path) + " exists already\n"}, nil
 	}
-	return &stdio.Result{Text: "created " + rules.Show(in.Path) + "\n"}, nil
+	return &stdio.Result{Text: "created " + place.Show(in.Path) + "\n"}, nil
 }
 
 type moveArguments struct {
@@ -55,5 +54,5 @@ func (s *Server) moveFile(ctx context.Context, sc *place.Scope, in moveArguments
 		return nil, err
 	}
 	return &stdio.Result{
-		Text: fmt.Sprintf("moved %s to %s\n", rules.Show(in.Source), rules.Show(in.Destination))}, nil
+		Text: fmt.Sprintf("moved %s to %s\n", place.Show(in.Source), place.Show(in.Destination))}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -16,11 +16,11 @@ import (
 )
 
 // RecordSeen is what a client finds out about a version: its evidence, judged as at pin.
-func RecordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*record.Record,
+func RecordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*obtain.Record,
 	error) {
 	t.Helper()
 	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
-	r, err := record.FetchNamed(t.Context(), w, w.Logs(o), "io.github.acme/notes@"+version)
+	r, err := obtain.FetchRecord(t.Context(), w, w.Logs(o), "io.github.acme/notes@"+version)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/advisory"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
@@ -64,7 +63,7 @@ func advisoryClaim(subject string, scheme evidence.Scheme) evidence.Claim {
 }
 
 // knownEvidence is evidence of something known against a package that a server needs.
-func knownEvidence(a advisory.Advisory, server, where string) evidence.Evidence {
+func knownEvidence(a workspace.Advisory, server, where string) evidence.Evidence {
 	scheme, found := evidence.Advisory, "affected"
 	if a.Malware() {
 		scheme, found = evidence.Malware, "malicious"

@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -64,7 +64,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 	}
 	r.Report = append(r.Report, workspace.InnerLineEvidence(d.Server.Name, config.inner(t))...)
 	r.Report = append(r.Report, document.RegistryEvidence(found)...)
-	r.Report = append(r.Report, (*record.Record)(nil).ClaimsOf(ref, found.Observed)...)
+	r.Report = append(r.Report, (*obtain.Record)(nil).ClaimsOf(ref, found.Observed)...)
 	r.Report = append(r.Report, evidence.Compare(evidence.Claim{
 		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
 	}, found.Observed))

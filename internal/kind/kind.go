@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -71,7 +71,7 @@ type Declaration struct {
 
 // RecordPackage is the package of a server's registry record that is to be started.
 type RecordPackage struct {
-	Record    *record.Record
+	Record    *obtain.Record
 	Ref       artifact.Ref
 	Arguments []string // that the server gets, those of its declaration among them
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -193,11 +193,11 @@ func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, 
 	if entry.Entry = found; err != nil || !ok {
 		return nil, err
 	}
-	var vouched *record.Record
+	var vouched *obtain.Record
 	if d.Record != nil {
 		vouched = d.Record.Record
 	} else if k.recorded {
-		if vouched, err = record.FetchFor(ctx, d.Workspace, d.Logs, t.Ref, mcpName); err != nil {
+		if vouched, err = obtain.FetchRecordFor(ctx, d.Workspace, d.Logs, t.Ref, mcpName); err != nil {
 			return nil, err
 		}
 		if vouched != nil {

@@ -2,6 +2,15 @@
 // registry, a git repository or a directory, and admits it into the store. A locked archive is
 // taken from the store without a request. A new one of a registry is fetched only if that registry
 // and its log confirm it now. Every digest is recomputed from the bytes in the same run.
+//
+// It also fetches the [Record] of a server from its registry, and verifies the proof that it is in the
+// registry's log.
+//
+// # What a registry has
+//
+// [Search] and [Look] show what a registry has before any of it is installed: names, and what one
+// version of a facet or server contains, with what the registry's log proves of that.
+// Nothing is stored or started. What a listing says is proven by nobody, and is said to be unproven.
 package obtain
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -14,7 +13,7 @@ import (
 // and what the log says of it later. It returns the proof.
 func (s *Sources) verifyRecord(ctx context.Context, c claims, q *inquiry) (proof string, err error) {
 	rec := *c.record
-	q.add(record.ArchiveStatus(rec))
+	q.add(ArchiveStatus(rec))
 	document, err := rec.Document()
 	if err != nil {
 		return "", evidence.Errorf(evidence.Validation, c.subject(), "", err)

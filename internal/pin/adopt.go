@@ -15,7 +15,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -201,7 +200,7 @@ func (a *adoption) declare(w *workspace.Workspace, names []string) (err error) {
 		w.Config, err = parseText(w.Text)
 		return err
 	}
-	if a.config, err = configedit.AddServers(w.Text, a.add); err != nil {
+	if a.config, err = workspace.AddServers(w.Text, a.add); err != nil {
 		return err
 	}
 	w.Config, err = project.ParseConfig(a.config)
@@ -264,7 +263,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", err
 	}
 	if !known {
-		if _, err := configedit.AddServers(nil, []project.Server{mine}); err != nil {
+		if _, err := workspace.AddServers(nil, []project.Server{mine}); err != nil {
 			return "", evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
 				"", fmt.Errorf("cannot be declared in %s: %w", project.ConfigFile, err))
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -29,7 +28,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, migrated, kept, err := configedit.Migrate(data)
+	text, migrated, kept, err := workspace.MigrateConfig(data)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +49,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 		return m, nil
 	}
 	return m, clients.Replace(name, func(data []byte) ([]byte, error) {
-		out, _, _, err := configedit.Migrate(data)
+		out, _, _, err := workspace.MigrateConfig(data)
 		return out, err
 	})
 }

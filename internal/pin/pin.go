@@ -23,7 +23,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
@@ -166,7 +165,7 @@ func setTree(w *workspace.Workspace, text string, names []string, dir string) ([
 		return nil, evidence.Errorf(evidence.Validation, "--tree", "name that server, as in 'hallmark pin NAME --tree "+dir+"'",
 			errors.New("it is the directory of one server"))
 	}
-	config, err := configedit.SetTree([]byte(text), names[0], dir)
+	config, err := workspace.SetTree([]byte(text), names[0], dir)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -45,7 +45,7 @@ func (p *Pinning) resolve(ctx context.Context) error {
 // readRecord reads the record that the declaration names, and chooses which of its packages is to
 // be started.
 func (p *Pinning) readRecord(ctx context.Context) (*kind.RecordPackage, error) {
-	r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, p.Declared.Record)
+	r, err := obtain.FetchRecord(ctx, p.Workspace, p.Logs, p.Declared.Record)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -258,7 +257,7 @@ func undeclare(w *workspace.Workspace, names []string) ([]durable.File, error) {
 	if w.Text == nil {
 		return nil, nil
 	}
-	text, err := configedit.RemoveServers(w.Text, names)
+	text, err := workspace.RemoveServers(w.Text, names)
 	if err != nil || bytes.Equal(text, w.Text) {
 		return nil, err
 	}

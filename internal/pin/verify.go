@@ -9,7 +9,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
-	"github.com/hallmark-mcp/hallmark/internal/configedit"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -37,7 +36,7 @@ func ServersToVerify(dir string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return configedit.Verified(data)
+	return workspace.ServersToVerify(data)
 }
 
 // VerifyServer hashes the files that the verify block of a server in hallmark.toml names, and
@@ -53,7 +52,7 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if err != nil {
 		return nil, err
 	}
-	s, err := configedit.Unfilled(data, name)
+	s, err := workspace.UnfilledServer(data, name)
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +87,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	if !write {
 		return out, nil
 	}
-	if _, err := configedit.SetVerify(data, name, filled); err != nil {
+	if _, err := workspace.SetVerify(data, name, filled); err != nil {
 		return nil, err
 	}
-	err = clients.Replace(config, func(data []byte) ([]byte, error) { return configedit.SetVerify(data, name, filled) })
+	err = clients.Replace(config, func(data []byte) ([]byte, error) { return workspace.SetVerify(data, name, filled) })
 	out.Written = err == nil
 	return out, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -48,7 +48,7 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
-	target.Outside = append(target.Outside, record.ArchiveStatus(rec))
+	target.Outside = append(target.Outside, obtain.ArchiveStatus(rec))
 	if err := d.proveRecord(ctx, upstream, rec, document); err != nil {
 		return nil, err
 	}

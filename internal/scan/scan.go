@@ -1,8 +1,11 @@
 // Package scan reads the configuration files of MCP clients, and judges how they start their
-// servers: against the rules of package launcher, and whether Hallmark guards them. Nothing is
-// started or fetched.
+// servers: against the rules of package launcher, and whether Hallmark guards them. [Scan] starts
+// and fetches nothing. With Options.Project the files of one checkout may have 64 MiB together.
 //
-// With Options.Project the files of one checkout may have 64 MiB together.
+// [Protect] puts the servers that a scan finds in the user's own files behind Hallmark: it locks what
+// the files start, and rewrites these to start "hallmark run"; [UndoProtect] gives the files back. They
+// are locked in the project of the user's own clients, which is in the user's configuration directory,
+// whatever the current directory is.
 package scan
 
 import (

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/advisory"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -24,7 +23,7 @@ type advisories struct {
 }
 
 type openAdvisories struct {
-	database *advisory.Database // nil with an error
+	database *AdvisoryDatabase // nil with an error
 	err      error
 }
 
@@ -41,10 +40,10 @@ func (a *advisories) close() {
 
 // Advisories opens the database of advisories about packages of a kind that [policy] names, and returns where it is, in
 // words for a person. Without such a setting, and for kinds of which nobody keeps advisories, both are zero. Of a URL
-// it keeps a copy in the cache, which it compares with the URL once in a command. Errors are those of [advisory.Open],
+// it keeps a copy in the cache, which it compares with the URL once in a command. Errors are those of [openDatabase],
 // of [fetch.Client.Mirror] and of consent to ask the host.
-func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *advisory.Database, where string, err error) {
-	file, known := advisory.File(kind)
+func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *AdvisoryDatabase, where string, err error) {
+	file, known := AdvisoryFile(kind)
 	place := w.Config.Policy.Advisories
 	if place == "" || !known {
 		return nil, "", nil
@@ -74,14 +73,14 @@ func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *advi
 
 // openAdvisories opens the database in a file of the place that [policy] names, which is the URL from or, if that is
 // "", a directory.
-func (w *Workspace) openAdvisories(ctx context.Context, kind artifact.Kind, from, file string) (*advisory.Database,
+func (w *Workspace) openAdvisories(ctx context.Context, kind artifact.Kind, from, file string) (*AdvisoryDatabase,
 	error) {
 	if from == "" {
 		dir := filepath.FromSlash(w.Config.Policy.Advisories)
 		if !filepath.IsAbs(dir) {
 			dir = w.Path(dir)
 		}
-		return advisory.Open(ctx, filepath.Join(dir, filepath.FromSlash(file)), kind, advisory.Limits{})
+		return openDatabase(ctx, filepath.Join(dir, filepath.FromSlash(file)), kind, databaseLimits{})
 	}
 	if err := w.Host.RequireHostConsent(w.AdvisoryHosts()...); err != nil {
 		return nil, err
@@ -100,11 +99,11 @@ func (w *Workspace) openAdvisories(ctx context.Context, kind artifact.Kind, from
 		return nil, err
 	}
 	defer unlock()
-	path, err := w.Host.Fetch.Mirror(ctx, u, dir, advisory.DefaultLimits().Zip)
+	path, err := w.Host.Fetch.Mirror(ctx, u, dir, defaultDatabaseLimits().Zip)
 	if err != nil {
 		return nil, err
 	}
-	return advisory.Open(ctx, path, kind, advisory.Limits{})
+	return openDatabase(ctx, path, kind, databaseLimits{})
 }
 
 // PackageHosts returns the host that is asked about the packages of a server that is about to be locked.
@@ -116,7 +115,7 @@ func (w *Workspace) PackageHosts(s project.Server) []wire.HostUse {
 		return nil
 	}
 	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
-		if _, known := advisory.File(artifact.Kind(p.Ecosystem)); known {
+		if _, known := AdvisoryFile(artifact.Kind(p.Ecosystem)); known {
 			return w.AdvisoryHosts()
 		}
 	}

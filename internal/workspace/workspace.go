@@ -4,6 +4,12 @@
 // The state directory has a directory for each project: approvals.json, drift-NAME.json for each
 // server that drifted, a journal of the change in progress, and two lock files.
 //
+// # Edits of hallmark.toml
+//
+// A command edits the text of the file: it changes what it sets or removes, and keeps comments, order and
+// spacing ([SetFacet], [AddServers] …). Each result is parsed, and an edit that changes anything else is
+// refused. The edits do no I/O.
+//
 // # Entries of the lock
 //
 // An entry of hallmark.lock is compared with what surrounds it: the declaration that it was pinned

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -60,25 +60,26 @@ what the registry says, compared with nothing: 'hallmark info NAME' compares it 
 registry's log.`,
 		Args: app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&f.asJSON, func(c *cobra.Command, words []string) error {
-			if limit < 1 || limit > record.MaxHits {
-				return app.Usage(c, fmt.Errorf("--limit is 1 to %d", record.MaxHits))
+			if limit < 1 || limit > obtain.MaxSearchHits {
+				return app.Usage(c, fmt.Errorf("--limit is 1 to %d", obtain.MaxSearchHits))
 			}
 			h, rules, err := f.open(a)
 			if err != nil {
 				return err
 			}
-			found, err := record.Search(c.Context(), h, rules, strings.Fields(strings.Join(words, " ")), limit)
+			found, err := obtain.Search(c.Context(), h, rules, strings.Fields(strings.Join(words, " ")), limit)
 			if err != nil {
 				return err
 			}
 			if f.asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Registry string       `json:"registry"`
-					Proven   bool         `json:"proven"`
-					Found    []record.Hit `json:"found"`
-					More     bool         `json:"more"`
-				}{app.OutcomeOf(policy.Verdict{}, nil), rules.Name(), false, append([]record.Hit{}, found.Hits...),
+					Registry string             `json:"registry"`
+					Proven   bool               `json:"proven"`
+					Found    []obtain.SearchHit `json:"found"`
+					More     bool               `json:"more"`
+				}{app.OutcomeOf(policy.Verdict{}, nil), rules.Name(), false,
+					append([]obtain.SearchHit{}, found.Hits...),
 					found.More}, nil)
 			}
 			return showFound(a, rules, found)
@@ -90,7 +91,7 @@ registry's log.`,
 }
 
 // showFound prints a table of what was found.
-func showFound(a *app.App, rules project.Registry, found *record.Found) error {
+func showFound(a *app.App, rules project.Registry, found *obtain.SearchResult) error {
 	rows := make([][3]string, 0, len(found.Hits))
 	width := [2]int{}
 	for _, hit := range found.Hits {
@@ -130,7 +131,7 @@ func clipText(text string, most int) string {
 
 func infoCommand(a *app.App) *cobra.Command {
 	var f registryFlags
-	var o record.Options
+	var o obtain.LookOptions
 	c := &cobra.Command{
 		Use:     "info NAME[@VERSION]",
 		Short:   "Show what a facet or server in a registry has and would run",
@@ -152,7 +153,7 @@ differs is refused (3), and what is not proven is said to be so. Nothing is stor
 				return err
 			}
 			o.Progress = a.Bars.Fetching
-			info, err := record.Look(c.Context(), h, rules, names[0], o)
+			info, err := obtain.Look(c.Context(), h, rules, names[0], o)
 			a.Bars.Stop()
 			if f.asJSON && info != nil {
 				return a.WriteJSON(infoResult(rules, info, err), err)
@@ -169,7 +170,7 @@ differs is refused (3), and what is not proven is said to be so. Nothing is stor
 }
 
 // showInfo prints what a registry has under a name and version.
-func showInfo(w io.Writer, rules project.Registry, i *record.Info) error {
+func showInfo(w io.Writer, rules project.Registry, i *obtain.LookResult) error {
 	var b bytes.Buffer
 	line := func(what, text string) {
 		if text != "" {
@@ -213,7 +214,7 @@ func showInfo(w io.Writer, rules project.Registry, i *record.Info) error {
 }
 
 // showDocument prints what a server.json says of packages.
-func showDocument(line func(what, text string), i *record.Info) {
+func showDocument(line func(what, text string), i *obtain.LookResult) {
 	line("describes", strings.TrimSpace(i.Document.Title+"  "+i.Document.Description))
 	for _, p := range i.Document.Packages {
 		line("package", fmt.Sprintf("%s %s %s  (%s)", p.RegistryType, p.Identifier, p.Version, p.Transport.Type))
@@ -271,7 +272,7 @@ func describeServer(s facet.Server) string {
 }
 
 // showContents prints the members of an archive, and which of them may be run.
-func showContents(line func(what, text string), i *record.Info) {
+func showContents(line func(what, text string), i *obtain.LookResult) {
 	if i.Kind == ledger.Server {
 		return
 	}
@@ -305,7 +306,7 @@ func showContents(line func(what, text string), i *record.Info) {
 	}
 }
 
-func infoResult(rules project.Registry, i *record.Info, err error) any {
+func infoResult(rules project.Registry, i *obtain.LookResult, err error) any {
 	type serverJSON struct {
 		Name     string `json:"name"`
 		Declares string `json:"declares"`
@@ -319,26 +320,26 @@ func infoResult(rules project.Registry, i *record.Info, err error) any {
 	}
 	out := struct {
 		app.Outcome
-		Kind      ledger.Kind     `json:"kind"`
-		Name      string          `json:"name"`
-		Version   string          `json:"version"`
-		Registry  string          `json:"registry"`
-		Proven    bool            `json:"proven"`
-		Unproven  string          `json:"unproven,omitempty"`
-		Publisher string          `json:"publisher,omitempty"`
-		Published time.Time       `json:"published_at,omitzero"`
-		Status    string          `json:"status,omitempty"`
-		Message   string          `json:"status_message,omitempty"`
-		Failed    []string        `json:"registry_findings,omitempty"`
-		Parts     []string        `json:"parts,omitempty"`
-		Brings    []string        `json:"brings,omitempty"`
-		Servers   []serverJSON    `json:"servers,omitempty"`
-		Packages  []packageJSON   `json:"packages,omitempty"`
-		Hashes    []record.Hash   `json:"hashes,omitempty"`
-		Integrity string          `json:"content_integrity,omitempty"`
-		Size      int64           `json:"size_bytes,omitempty"`
-		Members   []record.Member `json:"members,omitempty"`
-		Unread    string          `json:"unread,omitempty"`
+		Kind      ledger.Kind            `json:"kind"`
+		Name      string                 `json:"name"`
+		Version   string                 `json:"version"`
+		Registry  string                 `json:"registry"`
+		Proven    bool                   `json:"proven"`
+		Unproven  string                 `json:"unproven,omitempty"`
+		Publisher string                 `json:"publisher,omitempty"`
+		Published time.Time              `json:"published_at,omitzero"`
+		Status    string                 `json:"status,omitempty"`
+		Message   string                 `json:"status_message,omitempty"`
+		Failed    []string               `json:"registry_findings,omitempty"`
+		Parts     []string               `json:"parts,omitempty"`
+		Brings    []string               `json:"brings,omitempty"`
+		Servers   []serverJSON           `json:"servers,omitempty"`
+		Packages  []packageJSON          `json:"packages,omitempty"`
+		Hashes    []obtain.ClaimedHash   `json:"hashes,omitempty"`
+		Integrity string                 `json:"content_integrity,omitempty"`
+		Size      int64                  `json:"size_bytes,omitempty"`
+		Members   []obtain.ArchiveMember `json:"members,omitempty"`
+		Unread    string                 `json:"unread,omitempty"`
 	}{Outcome: app.OutcomeOf(i.Verdict, err), Kind: i.Kind, Name: i.Name, Version: i.Version, Registry: rules.Name(),
 		Proven: err == nil && i.Unproven == "", Unproven: i.Unproven, Publisher: i.Publisher, Published: i.Published,
 		Status: string(i.Status), Message: i.Message, Failed: i.Findings, Hashes: i.Hashes, Size: i.Size, Unread: i.Unread}

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/changes"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -47,7 +47,7 @@ The exit code is 0 whether or not something differs; with --exit-code it is 6 if
 				return err
 			}
 			base := append(names, "HEAD")[0]
-			found, err := changes.Since(c.Context(), h, dir, base)
+			found, err := check.CompareCommit(c.Context(), h, dir, base)
 			if err != nil {
 				return err
 			}
@@ -71,18 +71,18 @@ The exit code is 0 whether or not something differs; with --exit-code it is 6 if
 // diffJSON is the answer of diff.
 type diffJSON struct {
 	app.Outcome
-	Base     string           `json:"base"`
-	Commit   string           `json:"commit"`
-	Servers  []changes.Server `json:"servers"`
-	Facets   []changes.Facet  `json:"facets"`
-	Settings []changes.Field  `json:"settings"`
-	Notes    []string         `json:"notes"`
+	Base     string               `json:"base"`
+	Commit   string               `json:"commit"`
+	Servers  []check.ServerChange `json:"servers"`
+	Facets   []check.FacetChange  `json:"facets"`
+	Settings []check.FieldChange  `json:"settings"`
+	Notes    []string             `json:"notes"`
 }
 
-func diffResult(base string, found *changes.Changes, err error) diffJSON {
+func diffResult(base string, found *check.Changes, err error) diffJSON {
 	return diffJSON{
-		app.OutcomeOf(policy.Verdict{}, err), base, found.Commit, append([]changes.Server{}, found.Servers...),
-		append([]changes.Facet{}, found.Facets...), append([]changes.Field{}, found.Settings...),
+		app.OutcomeOf(policy.Verdict{}, err), base, found.Commit, append([]check.ServerChange{}, found.Servers...),
+		append([]check.FacetChange{}, found.Facets...), append([]check.FieldChange{}, found.Settings...),
 		append([]string{}, found.Notes...),
 	}
 }
@@ -91,7 +91,7 @@ func diffResult(base string, found *changes.Changes, err error) diffJSON {
 type diffPart struct{ title, text string }
 
 // diffParts are the parts as w is to have them.
-func diffParts(w io.Writer, found *changes.Changes) (parts []diffPart) {
+func diffParts(w io.Writer, found *check.Changes) (parts []diffPart) {
 	columns, colours := terminalOf(w)
 	add := func(title string, show func(io.Writer)) {
 		var b bytes.Buffer
@@ -117,7 +117,7 @@ func diffParts(w io.Writer, found *changes.Changes) (parts []diffPart) {
 }
 
 // showDiff prints what differs.
-func showDiff(a *app.App, base string, found *changes.Changes, asMarkdown bool) error {
+func showDiff(a *app.App, base string, found *check.Changes, asMarkdown bool) error {
 	if asMarkdown {
 		_, err := io.WriteString(a.Stdout, diffMarkdown(a, base, found))
 		return err
@@ -135,7 +135,7 @@ func showDiff(a *app.App, base string, found *changes.Changes, asMarkdown bool) 
 	return out.err
 }
 
-func showServerDiff(w io.Writer, s changes.Server) {
+func showServerDiff(w io.Writer, s check.ServerChange) {
 	showDiffNotes(w, s.Notes)
 	showWeaker(w, s.Weaker)
 	showFields(w, s.Fields)
@@ -161,7 +161,7 @@ func showDiffNotes(w io.Writer, notes []string) {
 }
 
 // showFields prints a line for each field, or two where the old and the new value are too long for one.
-func showFields(w io.Writer, fields []changes.Field) {
+func showFields(w io.Writer, fields []check.FieldChange) {
 	columns, _ := terminalOf(w)
 	for _, f := range fields {
 		what, old, new := surface.Escape(f.What), shownValue(w, f.Old), shownValue(w, f.New)
@@ -189,20 +189,20 @@ func shownValue(w io.Writer, value string) string {
 }
 
 // showNamed prints how many members of a list differ, and the first of them.
-func showNamed(w io.Writer, what string, all []changes.Named) {
+func showNamed(w io.Writer, what string, all []check.MemberChange) {
 	if len(all) == 0 {
 		return
 	}
-	count := map[changes.Kind]int{}
+	count := map[check.ChangeKind]int{}
 	for _, n := range all {
 		count[n.Change]++
 	}
-	fmt.Fprintf(w, "  %-11s %d added, %d removed, %d changed\n", what, count[changes.Added], count[changes.Removed],
-		count[changes.Changed])
-	signs := map[changes.Kind]string{changes.Added: "+", changes.Removed: "-", changes.Changed: "~"}
+	fmt.Fprintf(w, "  %-11s %d added, %d removed, %d changed\n", what, count[check.WasAdded], count[check.WasRemoved],
+		count[check.WasChanged])
+	signs := map[check.ChangeKind]string{check.WasAdded: "+", check.WasRemoved: "-", check.WasChanged: "~"}
 	for _, n := range all[:min(len(all), mostListed)] {
 		line := surface.Escape(n.Name) + " " + shownValue(w, cmp.Or(n.Old, n.New))
-		if n.Change == changes.Changed && n.Old != n.New {
+		if n.Change == check.WasChanged && n.Old != n.New {
 			line += " -> " + shownValue(w, n.New)
 		}
 		if n.Note != "" {
@@ -224,7 +224,7 @@ const (
 
 // diffMarkdown is what differs as Markdown. Text from outside is in fenced blocks, whose fences are longer than any
 // that is in it.
-func diffMarkdown(a *app.App, base string, found *changes.Changes) string {
+func diffMarkdown(a *app.App, base string, found *check.Changes) string {
 	var b strings.Builder
 	if found.Count() == 0 {
 		fmt.Fprintf(&b, "### ✅ %s diff: nothing differs from %s\n\n", a.Name, cell(base))

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -57,7 +57,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 			if err != nil {
 				return err
 			}
-			p, err := record.LogProof(c.Context(), h, rules, names[0], o)
+			p, err := obtain.FetchProof(c.Context(), h, rules, names[0], o)
 			a.Bars.Stop()
 			if err == nil && output != "" {
 				err = durable.WriteFile(output, p.Proof, 0o644)

@@ -16,13 +16,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
-	"github.com/hallmark-mcp/hallmark/internal/protect"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func protectCommand(a *app.App) *cobra.Command {
-	var o protect.Options
+	var o scan.ProtectOptions
 	var yes, asJSON bool
 	c := &cobra.Command{
 		Use:     "protect",
@@ -55,21 +55,21 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 					"shows what it would do"))
 			}
 			o.Allow = askForClient(c.Context(), a, say, yes)
-			o.Done = func(client protect.Client) {
+			o.Done = func(client scan.ProtectedClient) {
 				a.Bars.Stop()
 				if !asJSON {
 					showProtected(say, client)
 				}
 			}
-			r, err := protect.Protect(c.Context(), h, o)
+			r, err := scan.Protect(c.Context(), h, o)
 			a.Bars.Stop()
 			if asJSON {
 				if r == nil {
-					r = &protect.Result{Clients: []*protect.Client{}}
+					r = &scan.ProtectResult{Clients: []*scan.ProtectedClient{}}
 				}
 				return a.WriteJSON(struct {
 					app.Outcome
-					*protect.Result
+					*scan.ProtectResult
 				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
 			}
 			if r == nil {
@@ -92,8 +92,8 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 }
 
 // askForClient returns a function that shows the servers of a client and asks whether they are to be protected.
-func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(protect.Client) (bool, error) {
-	return func(client protect.Client) (bool, error) {
+func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(scan.ProtectedClient) (bool, error) {
+	return func(client scan.ProtectedClient) (bool, error) {
 		a.Bars.Stop()
 		showClient(w, client)
 		if yes {
@@ -106,7 +106,7 @@ func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(p
 }
 
 // showClient prints what a client starts.
-func showClient(w io.Writer, client protect.Client) {
+func showClient(w io.Writer, client scan.ProtectedClient) {
 	for i, s := range client.Servers {
 		if i > 0 && s.File == client.Servers[i-1].File {
 			continue
@@ -124,24 +124,24 @@ func showClient(w io.Writer, client protect.Client) {
 }
 
 // stateWord is what is said of a server before anything happens.
-func stateWord(s *protect.Server) string {
+func stateWord(s *scan.ProtectedServer) string {
 	switch s.Outcome {
-	case protect.Already:
+	case scan.OutcomeAlready:
 		return "protected"
-	case protect.Left:
+	case scan.OutcomeLeft:
 		return "left"
 	}
 	return "open"
 }
 
 // showProtected prints what became of the servers of a client.
-func showProtected(w io.Writer, client protect.Client) {
+func showProtected(w io.Writer, client scan.ProtectedClient) {
 	t := table{indent: "  "}
 	for _, s := range client.Servers {
 		switch s.Outcome {
-		case protect.Protected:
+		case scan.OutcomeProtected:
 			t.add("protected", surface.Escape(s.Name), surface.Escape(s.Ref)+itemCount(s))
-		case protect.Failed:
+		case scan.OutcomeFailed:
 			t.add("failed", surface.Escape(s.Name), "")
 		}
 	}
@@ -149,7 +149,7 @@ func showProtected(w io.Writer, client protect.Client) {
 }
 
 // itemCount says how much a server shows a model; "" if that is not known.
-func itemCount(s *protect.Server) string {
+func itemCount(s *scan.ProtectedServer) string {
 	if s.Items == 0 {
 		return ""
 	}
@@ -172,13 +172,13 @@ func firstLine(text string) string {
 }
 
 // sumProtected prints how many servers are protected, why the others are not, and what to type next.
-func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options, err error) error {
-	count := map[protect.Outcome]int{}
+func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.ProtectOptions, err error) error {
+	count := map[scan.Outcome]int{}
 	var others []string
 	for _, client := range r.Clients {
 		for _, s := range client.Servers {
 			count[s.Outcome]++
-			if s.Outcome != protect.Failed && s.Reason != "" {
+			if s.Outcome != scan.OutcomeFailed && s.Reason != "" {
 				line := fmt.Sprintf("  %s (%s): %s", surface.Escape(s.Name), client.Name, firstLine(s.Reason))
 				if s.Hint != "" {
 					line += "\n    hint: " + surface.EscapeSentence(s.Hint)
@@ -187,37 +187,37 @@ func sumProtected(a *app.App, w io.Writer, r *protect.Result, o protect.Options,
 			}
 		}
 	}
-	protected := count[protect.Protected] + count[protect.Already]
-	total := protected + count[protect.Open] + count[protect.Failed] + count[protect.Left]
+	protected := count[scan.OutcomeProtected] + count[scan.OutcomeAlready]
+	total := protected + count[scan.OutcomeOpen] + count[scan.OutcomeFailed] + count[scan.OutcomeLeft]
 	if total == 0 {
 		if err == nil {
 			fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
 		}
 		return err
 	}
-	if total > count[protect.Already] { // there are lines above
+	if total > count[scan.OutcomeAlready] { // there are lines above
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%d of %s protected.", protected, evidence.Count(total, "server"))
 	switch {
-	case o.Dry && count[protect.Open] > 0:
+	case o.Dry && count[scan.OutcomeOpen] > 0:
 		fmt.Fprint(w, " 'hallmark protect' protects those that are open.")
-	case count[protect.Protected] > 0:
+	case count[scan.OutcomeProtected] > 0:
 		fmt.Fprint(w, "\nStart your clients anew to use them; 'hallmark undo' gives everything back.")
 	}
 	fmt.Fprintln(w)
 	if len(others) > 0 {
 		fmt.Fprintf(w, "\nWorth knowing:\n%s\n", strings.Join(others, "\n"))
 	}
-	if err != nil && count[protect.Failed] > 0 {
+	if err != nil && count[scan.OutcomeFailed] > 0 {
 		text := fmt.Sprintf("\n%s: not protected: %s\n", a.Name,
-			evidence.Count(count[protect.Failed], "server"))
+			evidence.Count(count[scan.OutcomeFailed], "server"))
 		for _, f := range r.Unread {
 			text += fmt.Sprintf("  %s cannot be read: %s\n", surface.Escape(f.File), firstLine(f.Reason))
 		}
 		for _, client := range r.Clients {
 			for _, s := range client.Servers {
-				if s.Outcome == protect.Failed {
+				if s.Outcome == scan.OutcomeFailed {
 					text += fmt.Sprintf("  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
 					if s.Hint != "" {
 						text += fmt.Sprintf("    hint: %s\n", surface.EscapeSentence(s.Hint))
@@ -255,7 +255,7 @@ An entry that you edited since is named, and stays as it is.`,
 			if err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
 			}
-			undone, err := protect.Undo(c.Context(), h, home, names)
+			undone, err := scan.UndoProtect(c.Context(), h, home, names)
 			if asJSON {
 				if undone == nil {
 					undone = []pin.Unpinned{}

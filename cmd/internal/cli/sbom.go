@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
-	"github.com/hallmark-mcp/hallmark/internal/sbom"
 )
 
 func sbomCommand(a *app.App) *cobra.Command {
@@ -33,9 +32,9 @@ lock gives the same document, so no time is in it, unless SOURCE_DATE_EPOCH says
 demands one, and has 1970-01-01 then.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if !slices.Contains(sbom.Formats(), format) {
+			if !slices.Contains(check.SBOMFormats(), format) {
 				return app.Usage(c, fmt.Errorf("--format %+q is none of %s", format,
-					strings.Join(sbom.Formats(), ", ")))
+					strings.Join(check.SBOMFormats(), ", ")))
 			}
 			created, err := sourceDate(os.Getenv("SOURCE_DATE_EPOCH"))
 			if err != nil {
@@ -49,7 +48,7 @@ demands one, and has 1970-01-01 then.`,
 			if err != nil {
 				return err
 			}
-			document, err := sbom.Make(format, sbom.Input{Project: locked.Project, Lock: locked.Lock,
+			document, err := check.MakeSBOM(format, check.SBOMInput{Project: locked.Project, Lock: locked.Lock,
 				Closures: locked.Closures, Unlocked: locked.Unlocked, Release: program.Release(), Created: created})
 			if err != nil {
 				return err
@@ -60,9 +59,9 @@ demands one, and has 1970-01-01 then.`,
 	}
 	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)
-	c.Flags().StringVar(&format, "format", "cyclonedx", "the `format`: "+strings.Join(sbom.Formats(), " or "))
+	c.Flags().StringVar(&format, "format", "cyclonedx", "the `format`: "+strings.Join(check.SBOMFormats(), " or "))
 	_ = c.RegisterFlagCompletionFunc("format", // which is a flag of c
-		cobra.FixedCompletions(sbom.Formats(), cobra.ShellCompDirectiveNoFileComp))
+		cobra.FixedCompletions(check.SBOMFormats(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

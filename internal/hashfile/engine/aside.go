@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // tempRandom is how many random characters a temporary name has.
@@ -79,11 +78,11 @@ func (w *writer) Leftovers() (sentences []string) {
 		}
 		if len(sentences) == maxLeftovers {
 			return append(sentences, fmt.Sprintf("there may be more files in %s that killed servers left",
-				rules.Show(w.locks)))
+				place.Show(w.locks)))
 		}
 		sentences = append(sentences, fmt.Sprintf("a server was killed while it replaced or moved a file named %s; "+
 			"what that held before, or was to hold, is kept as %s, which may be deleted when it is not needed",
-			rules.Show(file), rules.Show(filepath.Join(w.locks, e.Name()))))
+			place.Show(file), place.Show(filepath.Join(w.locks, e.Name()))))
 	}
 	return sentences
 }

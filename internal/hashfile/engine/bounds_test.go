@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // search returns the lines that a search finds, by their text, and the number of hits in each file; more reports that
@@ -65,20 +65,20 @@ func TestRefusedMoves(t *testing.T) {
 		from, to string
 		code     hashline.Code
 	}{
-		{d + "/f", d + "/none/deep/f", rules.NotFound},
-		{d + "/plain", d + "/target/plain", rules.Forbidden},
-		{d + "/plain", d + "/target/fixed", rules.ReadOnly},
-		{d + "/linked", other + "/linked", rules.HardLink},
+		{d + "/f", d + "/none/deep/f", place.NotFound},
+		{d + "/plain", d + "/target/plain", place.Forbidden},
+		{d + "/plain", d + "/target/fixed", place.ReadOnly},
+		{d + "/linked", other + "/linked", place.HardLink},
 		{d + "/plain", other + "/plain", hashline.Invalid},
-		{d + "/none", d + "/x", rules.NotFound},
+		{d + "/none", d + "/x", place.NotFound},
 		{d + "/plain", d + "/plain/deep/plain", hashline.Invalid},
-		{d + "/plain", d + "/link", rules.Exists},
-		{d + "/f", d + "/f", rules.Exists},
-		{d + "/f", d + "/plain", rules.Exists},
+		{d + "/plain", d + "/link", place.Exists},
+		{d + "/f", d + "/f", place.Exists},
+		{d + "/f", d + "/plain", place.Exists},
 		{d + "/f", d + "/g ", hashline.Invalid},
-		{d, d + "/plain/x", rules.ReadOnly},
-		{d + "/f", other + "/.git/f", rules.ReadOnly},
-		{d + "/f", filepath.Dir(d) + "/f", rules.OutsideRoots},
+		{d, d + "/plain/x", place.ReadOnly},
+		{d + "/f", other + "/.git/f", place.ReadOnly},
+		{d + "/f", filepath.Dir(d) + "/f", place.OutsideRoots},
 	} {
 		refused(t, x.from+" to "+x.to, w.Move(t.Context(), w.sc, x.from, x.to), x.code)
 	}
@@ -191,7 +191,7 @@ func TestSearchBounds(t *testing.T) {
 			t.Errorf("%s: %s, %v", what, counts, cut)
 		}
 	}
-	for path, code := range map[string]hashline.Code{"bin": hashline.Binary, "none": rules.NotFound} {
+	for path, code := range map[string]hashline.Code{"bin": hashline.Binary, "none": place.NotFound} {
 		_, err := w.Search(t.Context(), w.sc, SearchRequest{Limit: 9, Path: path, Pattern: regexp.MustCompile("hit")})
 		refused(t, path, err, code)
 	}
@@ -243,7 +243,7 @@ func TestLongNames(t *testing.T) {
 	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 255), Content: "x"})
 	must(t, err)
 	_, err = w.Write(t.Context(), w.sc, WriteRequest{Path: strings.Repeat("m", 256), Content: "x"})
-	refused(t, "a longer name", err, rules.IO)
+	refused(t, "a longer name", err, place.IO)
 }
 
 // TestSameLock moves a file to a path of which the lock is the same: it does not wait for itself.

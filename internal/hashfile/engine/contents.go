@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Contents is what a file holds.
@@ -63,7 +62,7 @@ func (r *reader) Survey(ctx context.Context, p *place.Place, survey *hashline.Su
 	}
 	defer f.Close()
 	if info.Size() > r.maxFile {
-		return digest.Digest{}, rules.RefuseTooLarge(p.Asked, info.Size(), r.maxFile)
+		return digest.Digest{}, place.RefuseTooLarge(p.Asked, info.Size(), r.maxFile)
 	}
 	var hash digest.Digest
 	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {

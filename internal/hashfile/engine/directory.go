@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // MakeDirectories creates the directory of a place where nothing is, and those above it that are missing.
@@ -22,22 +21,22 @@ func (w *writer) MakeDirectories(p *place.Place) error {
 	}()
 	for _, name := range append([]string{p.Name}, p.Missing...) {
 		if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			return rules.RefusalOf(p.Asked, err)
+			return place.RefusalOf(p.Asked, err)
 		}
 		info, err := dir.Lstat(name)
 		if err != nil {
-			return rules.RefusalOf(p.Asked, err)
+			return place.RefusalOf(p.Asked, err)
 		}
 		if !info.IsDir() {
-			return rules.Refuse(rules.Exists, "%s: something else was made there meanwhile", rules.Show(p.Asked))
+			return place.Refuse(place.Exists, "%s: something else was made there meanwhile", place.Show(p.Asked))
 		}
 		sub, err := place.OpenDir(dir, name)
 		if err != nil {
-			return rules.RefusalOf(p.Asked, err)
+			return place.RefusalOf(p.Asked, err)
 		}
 		opened = append(opened, sub)
 		if err := syncDir(dir); err != nil {
-			return rules.RefusalOf(p.Asked, err)
+			return place.RefusalOf(p.Asked, err)
 		}
 		dir = sub
 	}

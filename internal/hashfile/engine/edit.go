@@ -7,7 +7,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // EditRequest asks for operations on the lines of a file, which was read with a hash that begins as FileHash.
@@ -128,8 +127,8 @@ func (e *Engine) lockFile(ctx context.Context, sc *place.Scope, path string) (*p
 // commit has the new content of a file written, and hashes it meanwhile.
 func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (digest.Digest, error) {
 	if int64(len(data)) > e.o.MaxFile {
-		return digest.Digest{}, rules.Refuse(hashline.TooLarge,
-			"%s would have %d bytes; the server's limit is %d (--max-file)", rules.Show(p.Asked), len(data), e.o.MaxFile)
+		return digest.Digest{}, place.Refuse(hashline.TooLarge,
+			"%s would have %d bytes; the server's limit is %d (--max-file)", place.Show(p.Asked), len(data), e.o.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1)
 	go func() { hash <- digest.FromBytes(data) }()
@@ -143,14 +142,14 @@ func (e *Engine) replace(
 	ctx context.Context, p *place.Place, now Contents, data []byte, ops []hashline.Operation,
 ) (lost []string, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, rules.RefusalOf(p.Asked, err)
+		return nil, place.RefusalOf(p.Asked, err)
 	}
 	lost, err = e.writer.Replace(p, now, data)
 	switch {
 	case errors.Is(err, errReplaced):
 		return nil, e.staleNow(ctx, p, ops, err.Error())
 	case err != nil:
-		return nil, rules.RefusalOf(p.Asked, err)
+		return nil, place.RefusalOf(p.Asked, err)
 	}
 	return lost, nil
 }
@@ -184,9 +183,9 @@ func (e *Engine) applyEdit(
 		return nil, 0, e.explain(p, now, ops, err)
 	}
 	if e.made.has(p, in) {
-		return nil, 0, e.addFreshLines(p, rules.Refuse(hashline.Stale, "this edit of %s was made already, for this "+
+		return nil, 0, e.addFreshLines(p, place.Refuse(hashline.Stale, "this edit of %s was made already, for this "+
 			"file_hash; nothing was written. To go on, or to make it once more, use the file_hash and lines given here",
-			rules.Show(p.Asked)), now, ops)
+			place.Show(p.Asked)), now, ops)
 	}
 	if !known {
 		return nil, 0, e.refuseUnknown(p, now, in)
@@ -223,7 +222,7 @@ func (e *Engine) rebase(
 
 // explain returns the error of a refused edit with the lines that help to repeat it.
 func (e *Engine) explain(p *place.Place, now Contents, ops []hashline.Operation, err error) error {
-	problem := rules.RefusalOf(p.Asked, err)
+	problem := place.RefusalOf(p.Asked, err)
 	var why *hashline.Error
 	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
 		return refuseBinary(p.Asked, now.Data, why)

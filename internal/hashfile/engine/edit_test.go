@@ -13,7 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // edit makes one edit of a file.
@@ -40,7 +40,7 @@ func editOf(path, hash string, stale ...OnStale) EditRequest {
 }
 
 // notEdited makes an edit that must be refused with a code.
-func (w *world) notEdited(what string, code hashline.Code, in EditRequest, ops ...hashline.Operation) *rules.Refusal {
+func (w *world) notEdited(what string, code hashline.Code, in EditRequest, ops ...hashline.Operation) *place.Refusal {
 	w.t.Helper()
 	_, err := w.edit(in, ops...)
 	return refused(w.t, what, err, code)
@@ -95,9 +95,9 @@ func TestEditRefused(t *testing.T) {
 		"no hash":     {"f", "", []hashline.Operation{replaceOp(a, "x")}, hashline.Invalid},
 		"another":     {"f", "sha256:" + strings.Repeat("0", 64), []hashline.Operation{replaceOp(a, "x")}, hashline.Stale},
 		"no text":     {"bin", hash, []hashline.Operation{replaceOp(a, "x")}, hashline.Binary},
-		"protected":   {"go.sum", hash, []hashline.Operation{replaceOp(a, "x")}, rules.ReadOnly},
-		"missing":     {"none", hash, []hashline.Operation{replaceOp(a, "x")}, rules.NotFound},
-		"a directory": {".", hash, []hashline.Operation{replaceOp(a, "x")}, rules.ReadOnly},
+		"protected":   {"go.sum", hash, []hashline.Operation{replaceOp(a, "x")}, place.ReadOnly},
+		"missing":     {"none", hash, []hashline.Operation{replaceOp(a, "x")}, place.NotFound},
+		"a directory": {".", hash, []hashline.Operation{replaceOp(a, "x")}, place.ReadOnly},
 	} {
 		_, err := w.edit(EditRequest{Path: c.path, FileHash: c.hash}, c.ops...)
 		r := refused(t, what, err, c.code)
@@ -163,7 +163,7 @@ func TestRebase(t *testing.T) {
 	d := replaceOp(anchor(4, "d"), "D")
 	_, err := w.edit(editOf("f", hash), d)
 	r := refused(t, "changed", err, hashline.Stale)
-	if want := []rules.MovedAnchor{{Operation: 1, Anchor: anchor(4, "d"), Now: anchor(5, "d")}}; !reflect.DeepEqual(
+	if want := []place.MovedAnchor{{Operation: 1, Anchor: anchor(4, "d"), Now: anchor(5, "d")}}; !reflect.DeepEqual(
 		r.Anchors, want) || !strings.Contains(r.Message, `on_stale "rebase"`) {
 		t.Errorf("%+v", r)
 	}
@@ -419,7 +419,7 @@ func TestReadRanges(t *testing.T) {
 		{ReadRequest{Path: "f", Last: -1}, "", false, hashline.Invalid},
 		{ReadRequest{Path: "f", MaxBytes: -1}, "", false, hashline.Invalid},
 		{ReadRequest{Path: "f", First: 3, Last: 2}, "", false, hashline.Invalid},
-		{ReadRequest{Path: "."}, "", false, rules.NotAFile},
+		{ReadRequest{Path: "."}, "", false, place.NotAFile},
 	} {
 		r, err := w.Read(t.Context(), w.sc, c.in)
 		if c.code != "" {
@@ -440,14 +440,14 @@ func TestWriteRefused(t *testing.T) {
 		in   WriteRequest
 		code hashline.Code
 	}{
-		"unread":        {WriteRequest{Path: "f", Content: "x"}, rules.Exists},
+		"unread":        {WriteRequest{Path: "f", Content: "x"}, place.Exists},
 		"stale":         {WriteRequest{Path: "f", Content: "x", FileHash: strings.Repeat("0", 12)}, hashline.Stale},
 		"no hash":       {WriteRequest{Path: "f", Content: "x", FileHash: "f00"}, hashline.Invalid},
 		"as it is":      {WriteRequest{Path: "f", Content: "one\n", FileHash: hash}, hashline.NoChange},
 		"tags":          {WriteRequest{Path: "f", Content: "y\n" + anchor(90, "x") + "|x\n", FileHash: hash}, hashline.EchoedTags},
 		"NUL":           {WriteRequest{Path: "f", Content: "x\x00", FileHash: hash}, hashline.Binary},
-		"gone":          {WriteRequest{Path: "g", Content: "x", FileHash: hash}, rules.NotFound},
-		"no directory":  {WriteRequest{Path: "no/g", Content: "x"}, rules.NotFound},
+		"gone":          {WriteRequest{Path: "g", Content: "x", FileHash: hash}, place.NotFound},
+		"no directory":  {WriteRequest{Path: "no/g", Content: "x"}, place.NotFound},
 		"a directory":   {WriteRequest{Path: "g/", Content: "x"}, hashline.Invalid},
 		"an odd name":   {WriteRequest{Path: "'g'", Content: "x"}, hashline.Invalid},
 		"no text there": {WriteRequest{Path: "bin", Content: "x"}, hashline.Binary},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // movesBetweenDirectories says whether a file can be moved between two directories that are held open.
@@ -81,7 +80,7 @@ func swap(temp, p *place.Place, mine *os.File, old Contents) error {
 // draft. Only our own file is removed, which was put first; another one that has no name left is kept as temp.
 func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
 	kept := func(why string) error {
-		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, rules.Show(temp.Asked), why)
+		return fmt.Errorf("%w, and what they wrote is kept as %s (%s)", errReplaced, place.Show(temp.Asked), why)
 	}
 	theirs, opened := temp.Parent().OpenFile(temp.Name, os.O_RDONLY|durable.NoWait, 0)
 	if opened == nil {
@@ -94,7 +93,7 @@ func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
 		}
 	}
 	if err != nil {
-		return kept(rules.Show(rules.Cause(err).Error()))
+		return kept(place.Show(place.Cause(err).Error()))
 	}
 	was, err := put.Stat()
 	now, err2 := temp.Parent().Lstat(temp.Name)
@@ -105,7 +104,7 @@ func giveBack(temp, p *place.Place, put *os.File, ours bool) error {
 	case err == nil && err2 == nil && os.SameFile(now, was):
 		return kept("it was replaced again meanwhile")
 	case opened != nil: // it is not a readable file, so that nothing could be compared with it
-		return kept(rules.Show(rules.Cause(opened).Error()))
+		return kept(place.Show(place.Cause(opened).Error()))
 	}
 	return giveBack(temp, p, theirs, false)
 }

@@ -9,12 +9,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // staleNow returns the refusal of an edit whose file was changed by another process meanwhile.
 func (e *Engine) staleNow(ctx context.Context, p *place.Place, ops []hashline.Operation, why string) error {
-	problem := rules.RefuseStale(p.Asked, why)
+	problem := place.RefuseStale(p.Asked, why)
 	if now, err := e.reader.Read(ctx, p); err == nil {
 		return e.addFreshLines(p, problem, now, ops)
 	}
@@ -24,8 +23,8 @@ func (e *Engine) staleNow(ctx context.Context, p *place.Place, ops []hashline.Op
 // addFreshLines adds to a refusal the file's hash and the lines near the anchors and at the candidates, as
 // they are now.
 func (e *Engine) addFreshLines(
-	p *place.Place, out *rules.Refusal, now Contents, ops []hashline.Operation,
-) *rules.Refusal {
+	p *place.Place, out *place.Refusal, now Contents, ops []hashline.Operation,
+) *place.Refusal {
 	var ranges [][2]int
 	for _, o := range ops {
 		for _, anchor := range strings.Split(o.Anchor+".."+o.EndAnchor, "..") {
@@ -44,8 +43,8 @@ func (e *Engine) addFreshLines(
 // addFacts adds to a refusal the file's hash and the lines of ranges, as they are now. A range behind the end is moved
 // to the end.
 func (e *Engine) addFacts(
-	p *place.Place, out *rules.Refusal, now Contents, ranges [][2]int,
-) *rules.Refusal {
+	p *place.Place, out *place.Refusal, now Contents, ranges [][2]int,
+) *place.Refusal {
 	f, err := hashline.Parse(now.Data)
 	if err != nil {
 		return out

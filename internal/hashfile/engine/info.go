@@ -4,7 +4,6 @@ import (
 	"io/fs"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Info is what a file or directory is.
@@ -42,6 +41,6 @@ func (e *Engine) Directories(sc *place.Scope) ([]string, error) {
 }
 
 // refuseKind refuses to do something at a place where something else is.
-func refuseKind(p *place.Place) *rules.Refusal {
-	return rules.Refuse(rules.Exists, "%s is %s; give another path", rules.Show(p.Asked), place.Kind(p.Info.Mode()))
+func refuseKind(p *place.Place) *place.Refusal {
+	return place.Refuse(place.Exists, "%s is %s; give another path", place.Show(p.Asked), place.Kind(p.Info.Mode()))
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // kindSize is how many bytes of a file tell its kind.
@@ -61,17 +60,17 @@ func kindOf(begin []byte) string {
 }
 
 // RefuseBinary refuses a file that is no text and begins with these bytes. Err says where that shows.
-func refuseBinary(path string, begin []byte, err *hashline.Error) *rules.Refusal {
+func refuseBinary(path string, begin []byte, err *hashline.Error) *place.Refusal {
 	where := strings.TrimPrefix(err.Error(), "is binary: ")
-	return rules.Refuse(hashline.Binary, "%s is %s (%s); the tools here read and edit text in UTF-8 only",
-		rules.Show(path), cmp.Or(kindOf(begin), "binary"), where)
+	return place.Refuse(hashline.Binary, "%s is %s (%s); the tools here read and edit text in UTF-8 only",
+		place.Show(path), cmp.Or(kindOf(begin), "binary"), where)
 }
 
 // refuse returns an error about the open file of a place as a refusal.
-func refuse(p *place.Place, f *os.File, err error) *rules.Refusal {
+func refuse(p *place.Place, f *os.File, err error) *place.Refusal {
 	var binary *hashline.Error
 	if !errors.As(err, &binary) || binary.Code != hashline.Binary {
-		return rules.RefusalOf(p.Asked, err)
+		return place.RefusalOf(p.Asked, err)
 	}
 	begin := make([]byte, kindSize)
 	n, _ := f.ReadAt(begin, 0)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Entry is one of a directory, or of what is below it.
@@ -37,7 +36,7 @@ func (e *Engine) List(sc *place.Scope, path string, limit int) (*Listing, error)
 	defer dir.Close()
 	all, err := place.ListEntries(dir, p.Rel, sets)
 	if err != nil {
-		return nil, rules.RefusalOf(path, err)
+		return nil, place.RefusalOf(path, err)
 	}
 	out := &Listing{}
 	for i, found := range all {
@@ -74,7 +73,7 @@ func (e *Engine) Walk(ctx context.Context, sc *place.Scope, path string, limit i
 	}
 	defer dir.Close()
 	out, passed := &Tree{}, passedOver{}
-	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, entry fs.DirEntry, _ rules.Sets) error {
+	err = p.Walk(ctx, dir, sets, func(_ *os.Root, rel string, entry fs.DirEntry, _ place.RuleSets) error {
 		if len(out.Entries) == limit {
 			return errEnough
 		}
@@ -83,7 +82,7 @@ func (e *Engine) Walk(ctx context.Context, sc *place.Scope, path string, limit i
 	}, func(rel string, dir bool, why string) { passed.add(below(p, rel), dir, why) })
 	out.More, out.Passed = errors.Is(err, errEnough) || errors.Is(err, place.ErrTooMany), passed.all
 	if err != nil && !out.More {
-		return nil, rules.RefusalOf(path, err)
+		return nil, place.RefusalOf(path, err)
 	}
 	return out, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -42,7 +41,7 @@ func isSlot(name string) bool {
 // at the same time, and together a repository.
 func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
 	if w.locks == "" {
-		return nil, rules.Refuse(rules.IO, "nothing can be written, because the server has no directory for its locks; "+
+		return nil, place.Refuse(place.IO, "nothing can be written, because the server has no directory for its locks; "+
 			"start it with HALLMARK_HOME set to a directory of your own")
 	}
 	var slots []string
@@ -55,7 +54,7 @@ func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
 	slots = slices.Compact(slots)
 	if err := os.MkdirAll(w.locks, 0o700); err != nil {
-		return nil, w.problem("it cannot be made: " + rules.Cause(err).Error())
+		return nil, w.problem("it cannot be made: " + place.Cause(err).Error())
 	}
 	if !w.isPrivate() {
 		return nil, w.problem("it is somebody else's, or others may write there")
@@ -114,12 +113,12 @@ func lockDirs(ctx context.Context, places []*place.Place) (unlock func()) {
 }
 
 // lockProblem returns the refusal of a call that did not get a lock.
-func (w *writer) lockProblem(err error) *rules.Refusal {
+func (w *writer) lockProblem(err error) *place.Refusal {
 	switch id := durable.LockHolder(err); {
 	case id > 0:
-		return rules.Refuse(rules.IO, "another edit of the file does not end (process %d); try again", id)
+		return place.Refuse(place.IO, "another edit of the file does not end (process %d); try again", id)
 	case errors.Is(err, durable.ErrLocked):
-		return rules.Refuse(rules.IO, "another edit of the file does not end; try again")
+		return place.Refuse(place.IO, "another edit of the file does not end; try again")
 	}
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) { // the last has no path
 		err = cause
@@ -128,9 +127,9 @@ func (w *writer) lockProblem(err error) *rules.Refusal {
 }
 
 // problem returns the refusal of a call for which the directory of the locks cannot be used, with a way out.
-func (w *writer) problem(why string) *rules.Refusal {
-	return rules.Refuse(rules.IO, "nothing can be written, because of the directory for locks, %s: %s; mend that, or "+
-		"start the server with HALLMARK_HOME set to a directory of your own", rules.Show(w.locks), rules.Show(why))
+func (w *writer) problem(why string) *place.Refusal {
+	return place.Refuse(place.IO, "nothing can be written, because of the directory for locks, %s: %s; mend that, or "+
+		"start the server with HALLMARK_HOME set to a directory of your own", place.Show(w.locks), place.Show(why))
 }
 
 // isPrivate reports whether nobody but the user can write in the directory of the locks, where displaced files are

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // accessList is the attribute that holds a file's access control list.
@@ -77,13 +77,13 @@ func wrapOwner(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("its owner cannot be kept: %w", rules.Cause(err))
+	return fmt.Errorf("its owner cannot be kept: %w", place.Cause(err))
 }
 
 func userName(id uint32) string {
 	text := strconv.FormatUint(uint64(id), 10)
 	if u, err := user.LookupId(text); err == nil {
-		return rules.Show(u.Username)
+		return place.Show(u.Username)
 	}
 	return text
 }
@@ -91,7 +91,7 @@ func userName(id uint32) string {
 func groupName(id uint32) string {
 	text := strconv.FormatUint(uint64(id), 10)
 	if g, err := user.LookupGroupId(text); err == nil {
-		return rules.Show(g.Name)
+		return place.Show(g.Name)
 	}
 	return text
 }
@@ -122,9 +122,9 @@ func copyAttributes(from, to int, groupLost bool) (lost []string, err error) {
 		}
 		switch {
 		case errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTSUP):
-			lost = append(lost, fmt.Sprintf("attribute %s: not kept (%v)", rules.Show(name), err))
+			lost = append(lost, fmt.Sprintf("attribute %s: not kept (%v)", place.Show(name), err))
 		case err != nil:
-			return nil, fmt.Errorf("its attribute %s cannot be kept: %w", rules.Show(name), err)
+			return nil, fmt.Errorf("its attribute %s cannot be kept: %w", place.Show(name), err)
 		}
 	}
 	return lost, nil

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -36,8 +35,8 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return err
 	}
 	if sc.HoldsRoot(from.Real()) {
-		return rules.Refuse(rules.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
-			rules.Show(source))
+		return place.Refuse(place.ReadOnly, "%s is an allowed directory, holds one, or is on its path",
+			place.Show(source))
 	}
 	if to.Info != nil {
 		return refuseOccupied(from, to)
@@ -49,12 +48,12 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return refuseNoDirectory(to)
 	}
 	if kind := from.Info.Mode().Type(); kind&^(fs.ModeDir|fs.ModeSymlink) != 0 {
-		return rules.Refuse(rules.NotAFile, "%s is %s; only files, directories and links are moved",
-			rules.Show(source), place.Kind(from.Info.Mode()))
+		return place.Refuse(place.NotAFile, "%s is %s; only files, directories and links are moved",
+			place.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return rules.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
-			"outside of it", rules.Show(destination), rules.Show(source))
+		return place.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
+			"outside of it", place.Show(destination), place.Show(source))
 	}
 	unlock, err := e.writer.Lock(ctx, from, to)
 	if err != nil {
@@ -71,7 +70,7 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		if errors.Is(err, fs.ErrPermission) { // the system does not say at which end
 			asked = "moving " + source + " to " + destination
 		}
-		return rules.RefusalOf(asked, err)
+		return place.RefusalOf(asked, err)
 	}
 	e.reader.Forget(from)
 	e.reader.Forget(to)
@@ -79,17 +78,17 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 }
 
 // refuseOccupied refuses a move to a place where something is.
-func refuseOccupied(from, to *place.Place) *rules.Refusal {
+func refuseOccupied(from, to *place.Place) *place.Refusal {
 	switch {
 	case to.Real() == from.Real():
-		return rules.Refuse(rules.Exists, "%s and %s are the same place; nothing was moved", rules.Show(from.Asked),
-			rules.Show(to.Asked))
+		return place.Refuse(place.Exists, "%s and %s are the same place; nothing was moved", place.Show(from.Asked),
+			place.Show(to.Asked))
 	case to.Info.IsDir():
-		return rules.Refuse(rules.Exists, "%s exists already, as a directory; to move into it, give the destination %s",
-			rules.Show(to.Asked), rules.Show(filepath.Join(to.Asked, from.Name)))
+		return place.Refuse(place.Exists, "%s exists already, as a directory; to move into it, give the destination %s",
+			place.Show(to.Asked), place.Show(filepath.Join(to.Asked, from.Name)))
 	}
-	return rules.Refuse(rules.Exists, "%s exists already, and a move replaces nothing; give another destination, or "+
-		"move what is there away first", rules.Show(to.Asked))
+	return place.Refuse(place.Exists, "%s exists already, and a move replaces nothing; give another destination, or "+
+		"move what is there away first", place.Show(to.Asked))
 }
 
 // resolveEnd finds one end of a move. A link is moved itself, and so its own path counts. Where it leads must be a
@@ -104,7 +103,7 @@ func resolveEnd(sc *place.Scope, asked string) (*place.Place, error) {
 	if err == nil {
 		now, gone := p.Parent().Lstat(p.Name)
 		if gone != nil || !os.SameFile(now, p.Info) || target.Real() == p.Real() { // something else was followed
-			err = rules.Refuse(rules.IO, "%s was replaced meanwhile; try again", rules.Show(asked))
+			err = place.Refuse(place.IO, "%s was replaced meanwhile; try again", place.Show(asked))
 		} else {
 			err = target.CheckWritable()
 		}
@@ -125,18 +124,18 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 		return err
 	}
 	defer dir.Close()
-	check := func(rel string, info fs.FileInfo, sets rules.Sets) error {
+	check := func(rel string, info fs.FileInfo, sets place.RuleSets) error {
 		there := path.Join(to.Rel, strings.TrimPrefix(rel, from.Rel))
 		if _, ok := sets.Forbids(rel); ok {
-			return rules.Refuse(rules.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
-				rules.Show(from.Asked))
+			return place.Refuse(place.Forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
+				place.Show(from.Asked))
 		}
 		if _, ok := to.Rules.Forbids(there); ok {
-			return rules.Refuse(rules.Forbidden, "%s would hold something that is forbidden there",
-				rules.Show(to.Asked))
+			return place.Refuse(place.Forbidden, "%s would hold something that is forbidden there",
+				place.Show(to.Asked))
 		}
 		for _, side := range []struct {
-			sets rules.Sets
+			sets place.RuleSets
 			rel  string
 			info fs.FileInfo
 		}{{sets, rel, info}, {to.Rules, there, nil}} {
@@ -149,14 +148,14 @@ func (e *Engine) checkMovable(ctx context.Context, from, to *place.Place) error 
 	if err := check(from.Rel, from.Info, sets); err != nil {
 		return err
 	}
-	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
-		if spelling.IsRepository(e.Name()) || rules.IsGit(rules.Holds(dir)) {
-			return rules.Refuse(rules.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
-				rules.Show(from.Asked), rules.Show(rel))
+	return from.WalkAll(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets place.RuleSets) error {
+		if spelling.IsRepository(e.Name()) || place.IsGit(place.Holds(dir)) {
+			return place.Refuse(place.ReadOnly, "%s holds %s, a repository; it cannot be moved as a whole",
+				place.Show(from.Asked), place.Show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
-			return rules.RefusalOf(from.Asked, err)
+			return place.RefusalOf(from.Asked, err)
 		}
 		return check(rel, info, sets)
 	})

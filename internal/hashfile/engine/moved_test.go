@@ -12,7 +12,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestMovedBeforeWriting: a directory that was moved away after a call had found it, the allowed one or one below it,
@@ -49,8 +48,8 @@ func TestMovedBeforeWriting(t *testing.T) {
 			}
 			w := newWriter(t.TempDir(), false)
 			_, err = w.Replace(f, old, []byte("new\n"))
-			refused(t, moved+" replaced", err, rules.IO)
-			refused(t, moved+" created", w.Create(n, []byte("new\n")), rules.IO)
+			refused(t, moved+" replaced", err, place.IO)
+			refused(t, moved+" created", w.Create(n, []byte("new\n")), place.IO)
 			found := 0
 			must(t, filepath.WalkDir(base, func(path string, e os.DirEntry, err error) error {
 				if err != nil || e.IsDir() {

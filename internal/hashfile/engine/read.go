@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Facts are what a reader is told about a text file besides its lines.
@@ -49,16 +48,16 @@ type Reading struct {
 func (in ReadRequest) check() error {
 	switch {
 	case in.MaxBytes < 0:
-		return rules.Refuse(hashline.Invalid, "max_bytes is %d; give the number of bytes wanted, or leave it out",
+		return place.Refuse(hashline.Invalid, "max_bytes is %d; give the number of bytes wanted, or leave it out",
 			in.MaxBytes)
 	case in.First < 0:
-		return rules.Refuse(hashline.Invalid, "start_line is %d; lines are counted from 1, and total_lines is the last",
+		return place.Refuse(hashline.Invalid, "start_line is %d; lines are counted from 1, and total_lines is the last",
 			in.First)
 	case in.Last < 0:
-		return rules.Refuse(hashline.Invalid, "end_line is %d; lines are counted from 1; leave it out to read to the end",
+		return place.Refuse(hashline.Invalid, "end_line is %d; lines are counted from 1; leave it out to read to the end",
 			in.Last)
 	case in.Last > 0 && in.Last < in.First:
-		return rules.Refuse(hashline.Invalid, "lines %d to %d are no range; give start_line %d and end_line %d if the "+
+		return place.Refuse(hashline.Invalid, "lines %d to %d are no range; give start_line %d and end_line %d if the "+
 			"lines between are meant", in.First, in.Last, in.Last, in.First)
 	}
 	return nil
@@ -85,13 +84,13 @@ func (e *Engine) Read(ctx context.Context, sc *place.Scope, in ReadRequest) (*Re
 	out := &Reading{Facts: factsOf(survey, hash), Text: kept, Cut: full}
 	switch {
 	case full && lines == 0:
-		return nil, rules.Refuse(hashline.TooLarge,
+		return nil, place.Refuse(hashline.TooLarge,
 			"line %d of %s alone has more than %d bytes; to read it all the same give start_line %d, end_line %d and "+
-				"max_bytes %d", survey.First, rules.Show(in.Path), survey.MaxBytes, survey.First, survey.First,
+				"max_bytes %d", survey.First, place.Show(in.Path), survey.MaxBytes, survey.First, survey.First,
 			survey.Size())
 	case survey.Lines() > 0 && survey.First > survey.Lines():
-		return nil, rules.Refuse(hashline.Invalid, "%s has %d lines; there is no line %d. Give a start_line "+
-			"of 1 to %d", rules.Show(in.Path), survey.Lines(), survey.First, survey.Lines())
+		return nil, place.Refuse(hashline.Invalid, "%s has %d lines; there is no line %d. Give a start_line "+
+			"of 1 to %d", place.Show(in.Path), survey.Lines(), survey.First, survey.Lines())
 	case lines > 0:
 		if n, size := linesWithin(kept, in.MaxTokens); in.MaxTokens > 0 && n < lines && lines > 1 {
 			if n == 0 {

@@ -10,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // source is an open file that is read for a call: reading it fails when the call's context ends. Each read is of at
@@ -41,7 +40,7 @@ func (r *reader) readAndHash(
 		look = func([]byte) error { return nil }
 	}
 	if info.Size() > r.maxFile {
-		return nil, hash, rules.RefuseTooLarge(p.Asked, info.Size(), r.maxFile)
+		return nil, hash, place.RefuseTooLarge(p.Asked, info.Size(), r.maxFile)
 	}
 	data, hash, ok, err := r.readKnown(source{ctx, f}, p, info.Size())
 	if err == nil && ok {
@@ -101,7 +100,7 @@ func (r *reader) readNew(
 		part := data[len(data) : len(data)+n]
 		data = data[:len(data)+n]
 		if int64(len(data)) > r.maxFile {
-			return nil, hash, rules.RefuseTooLarge(p.Asked, int64(len(data)), r.maxFile)
+			return nil, hash, place.RefuseTooLarge(p.Asked, int64(len(data)), r.maxFile)
 		}
 		if n > 0 {
 			h.add(part)
@@ -143,7 +142,7 @@ func (r *reader) surveyPast(src source, p *place.Place, survey *hashline.Survey)
 		}
 		switch {
 		case survey.Size() > r.maxFile:
-			return hash, rules.RefuseTooLarge(p.Asked, survey.Size(), r.maxFile)
+			return hash, place.RefuseTooLarge(p.Asked, survey.Size(), r.maxFile)
 		case err == io.EOF:
 			return h.sum(), survey.Close()
 		case err != nil:

@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // looked is a context that is cancelled when it was looked at often enough. One look allows one piece.
@@ -100,7 +99,7 @@ func TestBinaryAtOnce(t *testing.T) {
 		for _, name := range []string{"whole", "range"} {
 			ctx := &looked{Context: t.Context(), most: 1 << 20}
 			err := readers[name](newReader(64<<20), ctx, p)
-			if err == nil || rules.RefusalOf("f", err).Code != hashline.Binary || ctx.looks > 1 {
+			if err == nil || place.RefusalOf("f", err).Code != hashline.Binary || ctx.looks > 1 {
 				t.Errorf("%s: %v after %d pieces", name, err, ctx.looks)
 			}
 		}
@@ -166,7 +165,7 @@ func TestReadPast(t *testing.T) {
 		t.Errorf("%s, %q of %d, %v", hash, kept, survey.Lines(), err)
 	}
 	err = readers["range"](newReader(int64(len(data))-1), t.Context(), p)
-	if rules.RefusalOf("f", err).Code != hashline.TooLarge {
+	if place.RefusalOf("f", err).Code != hashline.TooLarge {
 		t.Error(err)
 	}
 }

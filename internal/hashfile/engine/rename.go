@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Move renames what is at one place to another place, where nothing is. From one allowed directory to another only
@@ -48,7 +47,7 @@ func moveSame(from, to *place.Place) error {
 		return nil
 	}
 	return errors.Join(
-		rules.Refuse(rules.IO, "%s was replaced while it was moved; try again", rules.Show(from.Asked)),
+		place.Refuse(place.IO, "%s was replaced while it was moved; try again", place.Show(from.Asked)),
 		renameNew(to, from))
 }
 
@@ -87,9 +86,9 @@ func hold(p *place.Place) (isHeld func(fs.FileInfo) bool, release func() error, 
 // what they lead to from elsewhere is another thing.
 func (w *writer) copyAcross(from, to *place.Place) error {
 	if !from.Info.Mode().IsRegular() {
-		return rules.Refuse(hashline.Invalid,
+		return place.Refuse(hashline.Invalid,
 			"%s is %s; only files are moved from one allowed directory to another",
-			rules.Show(from.Asked), place.Kind(from.Info.Mode()))
+			place.Show(from.Asked), place.Kind(from.Info.Mode()))
 	}
 	f, info, err := from.Open(os.O_RDONLY)
 	if err != nil {
@@ -97,9 +96,9 @@ func (w *writer) copyAcross(from, to *place.Place) error {
 	}
 	defer f.Close()
 	if countLinks(f) > 1 && !w.hardLinks {
-		return rules.Refuse(rules.HardLink,
+		return place.Refuse(place.HardLink,
 			"%s has several names (hard links); the server moves such files only with --hard-links",
-			rules.Show(from.Asked))
+			place.Show(from.Asked))
 	}
 	hasher := digest.NewHasher()
 	d, err := w.newDraft(to, 0o600, func(out *os.File) error {
@@ -108,7 +107,7 @@ func (w *writer) copyAcross(from, to *place.Place) error {
 		}
 		lost, err := copyMetadata(f, out, info)
 		if err == nil && len(lost) > 0 { // the original goes, so that nothing would tell what it was
-			err = rules.Refuse(rules.IO, "%s cannot be moved with all that it has (%s)", rules.Show(from.Asked),
+			err = place.Refuse(place.IO, "%s cannot be moved with all that it has (%s)", place.Show(from.Asked),
 				strings.Join(lost, "; "))
 		}
 		return err
@@ -143,9 +142,9 @@ func (w *writer) removeVerified(from *place.Place, want digest.Digest) error {
 		return taken.Parent().Remove(taken.Name)
 	}
 	if renameNew(taken, from) != nil {
-		return rules.Refuse(hashline.Stale,
+		return place.Refuse(hashline.Stale,
 			"%s was changed while it was moved, and then made again; the copy is there, and the version that was "+
-				"changed is kept as %s", rules.Show(from.Asked), rules.Show(taken.Asked))
+				"changed is kept as %s", place.Show(from.Asked), place.Show(taken.Asked))
 	}
 	return err
 }
@@ -172,8 +171,8 @@ func verifyCopy(f io.Reader, p *place.Place, want digest.Digest) error {
 	e := evidence.Compare(evidence.Claim{Subject: p.Asked, Scheme: evidence.File, Want: []digest.Digest{want}},
 		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
 	if e.Outcome != evidence.Match {
-		return rules.Refuse(hashline.Stale, "%s was changed while it was moved; both files are there now",
-			rules.Show(p.Asked))
+		return place.Refuse(hashline.Stale, "%s was changed while it was moved; both files are there now",
+			place.Show(p.Asked))
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Create writes data to a new file at a place where nothing is. If another process created a file of that name
@@ -53,9 +52,9 @@ func (w *writer) Replace(p *place.Place, old Contents, data []byte) (lost []stri
 	}
 	if n := countLinks(from); n > 1 {
 		if !w.hardLinks {
-			return nil, rules.Refuse(rules.HardLink,
+			return nil, place.Refuse(place.HardLink,
 				"%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such "+
-					"files only with --hard-links", rules.Show(p.Asked), n)
+					"files only with --hard-links", place.Show(p.Asked), n)
 		}
 		return nil, overwriteFile(p, old, data)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // SearchRequest asks for the lines of files that match a pattern, or for the files themselves.
@@ -74,7 +73,7 @@ func (e *Engine) Search(ctx context.Context, sc *place.Scope, in SearchRequest) 
 	case errors.Is(err, place.ErrTooMany):
 		q.found.Cut = place.ErrTooMany.Message
 	case err != nil:
-		return nil, rules.RefusalOf(in.Path, err)
+		return nil, place.RefusalOf(in.Path, err)
 	}
 	q.found.Passed = q.passed.all
 	return &q.found, nil
@@ -110,7 +109,7 @@ func (q *search) searchPath(ctx context.Context, sc *place.Scope, asked string) 
 		return err
 	}
 	defer dir.Close()
-	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error {
+	return p.Walk(ctx, dir, sets, func(dir *os.Root, rel string, e fs.DirEntry, sets place.RuleSets) error {
 		if e.IsDir() {
 			if q.skips(p, rel) {
 				return fs.SkipDir
@@ -184,7 +183,7 @@ func (q *search) refuseNotText(p *place.Place, now Contents) error {
 // whyPassed says in few words why a file was not searched; "" if err ends the search, or is nil.
 func whyPassed(err error) string {
 	var n notText
-	var r *rules.Refusal
+	var r *place.Refusal
 	switch {
 	case errors.As(err, &n) && n.binary:
 		return binaryFile
@@ -277,7 +276,7 @@ func (q *search) keep(ctx context.Context, f *hashline.File, n int, hit bool, ou
 	}
 	text := string(AppendCut([]byte(hashline.Anchor(n, line, q.e.TagWidth())+"|"), line, from))
 	if len(out.Lines) == 0 {
-		name := rules.Show(out.Path)
+		name := place.Show(out.Path)
 		q.size += headerSize + len(name)
 		q.tokens += headerSize/4 + estimateLine([]byte(name))
 	}

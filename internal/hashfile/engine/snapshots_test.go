@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestSnapshots edits files at random and asks for every state that may still be known:
@@ -159,7 +158,7 @@ func TestGrows(t *testing.T) {
 			f.Close()
 			if test.fine &&
 				(err != nil || string(data) != test.text || hash.String() != digest.FromBytes(data).String()) ||
-				!test.fine && (err == nil || rules.RefusalOf("f", err).Code != hashline.TooLarge) {
+				!test.fine && (err == nil || place.RefusalOf("f", err).Code != hashline.TooLarge) {
 				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxMapped is how many anchors the message of a stale edit speaks of.
@@ -26,16 +25,16 @@ func (e *Engine) refuseStale(
 		return e.explain(p, now, ops, err)
 	}
 	if own {
-		return e.addFreshLines(p, rules.Refuse(hashline.Stale, "%s was changed by another edit of yours in or beside these "+
+		return e.addFreshLines(p, place.Refuse(hashline.Stale, "%s was changed by another edit of yours in or beside these "+
 			"lines, since it had this file_hash; nothing was written. To go on, look at the lines below, which are those of "+
-			"now, and make the edit for them, with the file_hash given here", rules.Show(p.Asked)), now, ops)
+			"now, and make the edit for them, with the file_hash given here", place.Show(p.Asked)), now, ops)
 	}
 	var where []string
 	var lines [][2]int
-	out := rules.Refuse(hashline.Stale, "")
+	out := place.Refuse(hashline.Stale, "")
 	gone := 0
 	for _, m := range mapped {
-		moved := rules.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
+		moved := place.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
 		text := m.Anchor + " is " + m.NewAnchor + " now"
 		at := m.Line
 		if m.NewAnchor == "" || m.Altered {
@@ -74,7 +73,7 @@ func (e *Engine) refuseStale(
 		why += "; nothing was written"
 		lines = [][2]int{{1, firstShown}}
 	}
-	out.Message = fmt.Sprintf("%s %s. To go on, %s", rules.Show(p.Asked), why, next)
+	out.Message = fmt.Sprintf("%s %s. To go on, %s", place.Show(p.Asked), why, next)
 	return e.addFacts(p, out, now, lines)
 }
 
@@ -84,9 +83,9 @@ func (e *Engine) refuseUnknown(p *place.Place, now Contents, in EditRequest) err
 	if in.Stale == Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
-	out := rules.Refuse(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
+	out := place.Refuse(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
 		"not that of the file as it is now%s. To go on, look at the lines below, which are those of now, and make the "+
 		"edit for them, with the file_hash given here",
-		rules.Show(p.Asked), rules.Show(in.FileHash), why)
+		place.Show(p.Asked), place.Show(in.FileHash), why)
 	return e.addFreshLines(p, out, now, in.Operations)
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // movesBetweenDirectories says whether a file can be moved between two directories that are held open.
@@ -37,7 +36,7 @@ func renameNew(from, to *place.Place) error {
 // this system.
 func copyMetadata(_, f *os.File, info fs.FileInfo) (lost []string, err error) {
 	if err := f.Chmod(info.Mode().Perm()); err != nil {
-		return nil, fmt.Errorf("its mode cannot be kept: %w", rules.Cause(err))
+		return nil, fmt.Errorf("its mode cannot be kept: %w", place.Cause(err))
 	}
 	return nil, nil
 }

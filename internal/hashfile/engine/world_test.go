@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // world is an engine and the directories that its calls may use, of which relative paths begin in the first.
@@ -92,12 +91,12 @@ func op(name, anchor, content string) hashline.Operation {
 }
 
 // refused demands a refusal with a code, and returns it.
-func refused(t *testing.T, what string, err error, code hashline.Code) *rules.Refusal {
+func refused(t *testing.T, what string, err error, code hashline.Code) *place.Refusal {
 	t.Helper()
-	var r *rules.Refusal
+	var r *place.Refusal
 	if !errors.As(err, &r) || r.Code != code {
 		t.Errorf("%s: %v, want %s", what, err, code)
-		return &rules.Refusal{}
+		return &place.Refusal{}
 	}
 	return r
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // WriteRequest asks for a file with exactly this content.
@@ -32,7 +31,7 @@ type Written struct {
 // Write creates a file, or replaces the content of one that exists.
 func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*Written, error) {
 	if int64(len(in.Content)) > e.o.MaxFile {
-		return nil, rules.RefuseTooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
+		return nil, place.RefuseTooLarge(in.Path, int64(len(in.Content)), e.o.MaxFile)
 	}
 	p, err := place.Resolve(sc, in.Path)
 	if err != nil {
@@ -58,11 +57,11 @@ func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*
 		out.Notices, err = e.rewriteFile(ctx, p, in, data)
 	}
 	if err != nil {
-		return nil, rules.RefusalOf(in.Path, err)
+		return nil, place.RefusalOf(in.Path, err)
 	}
 	survey := &hashline.Survey{MaxLines: 1}
 	if _, err := survey.Write(data); err != nil {
-		return nil, rules.RefusalOf(in.Path, err)
+		return nil, place.RefusalOf(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
 	if out.Created {
@@ -77,11 +76,11 @@ func (e *Engine) Write(ctx context.Context, sc *place.Scope, in WriteRequest) (*
 // createFile creates a file where nothing is.
 func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error {
 	if in.FileHash != "" {
-		return rules.Refuse(rules.NotFound, "%s does not exist; without file_hash it is created", rules.Show(in.Path))
+		return place.Refuse(place.NotFound, "%s does not exist; without file_hash it is created", place.Show(in.Path))
 	}
 	if strings.HasSuffix(in.Path, "/") {
-		return rules.Refuse(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
-			"create_directory", rules.Show(in.Path))
+		return place.Refuse(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
+			"create_directory", place.Show(in.Path))
 	}
 	if err := e.checkContent(in, nil); err != nil {
 		return err
@@ -115,8 +114,8 @@ func (e *Engine) rewriteFile(
 		return nil, err
 	}
 	if string(now.Data) == in.Content {
-		return nil, rules.Refuse(hashline.NoChange, "%s has this content already; nothing was written",
-			rules.Show(in.Path))
+		return nil, place.Refuse(hashline.NoChange, "%s has this content already; nothing was written",
+			place.Show(in.Path))
 	}
 	lost, err := e.replace(ctx, p, now, data, nil)
 	e.reader.Remember(p, now.Hash, now.Data)
@@ -138,8 +137,8 @@ func lostForm(old, data []byte) (notices []string) {
 // checkRead fails unless the caller read the file as it is now, or need not have.
 func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error {
 	if in.FileHash == "" {
-		return e.showFirst(p, now, rules.Refuse(rules.Exists, "%s exists; nothing was written. To replace all of it repeat "+
-			"the call with the file_hash given here; to change lines of it use edit_text_file", rules.Show(in.Path)))
+		return e.showFirst(p, now, place.Refuse(place.Exists, "%s exists; nothing was written. To replace all of it repeat "+
+			"the call with the file_hash given here; to change lines of it use edit_text_file", place.Show(in.Path)))
 	}
 	digits, problem := parseFileHash(in.FileHash)
 	if problem != nil {
@@ -150,16 +149,16 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error 
 		return err
 	}
 	if !known || !now.Matches(claim) {
-		return e.showFirst(p, now, rules.Refuse(hashline.Stale, "%s has changed since it was read; nothing was "+
+		return e.showFirst(p, now, place.Refuse(hashline.Stale, "%s has changed since it was read; nothing was "+
 			"written, because file_hash %s is not that of the file as it is now. Read it again, or, to replace it all the "+
-			"same, repeat the call with the file_hash given here", rules.Show(in.Path), rules.Show(in.FileHash)))
+			"same, repeat the call with the file_hash given here", place.Show(in.Path), place.Show(in.FileHash)))
 	}
 	return nil
 }
 
 // showFirst adds to the refusal to replace a file its hash and its first lines, as they are now. A file that is no text
 // has none, and is not replaced by text.
-func (e *Engine) showFirst(p *place.Place, now Contents, out *rules.Refusal) error {
+func (e *Engine) showFirst(p *place.Place, now Contents, out *place.Refusal) error {
 	var binary *hashline.Error
 	if _, err := hashline.Parse(now.Data); errors.As(err, &binary) {
 		out := refuseBinary(p.Asked, now.Data, binary)
@@ -170,8 +169,8 @@ func (e *Engine) showFirst(p *place.Place, now Contents, out *rules.Refusal) err
 }
 
 // refuseNoDirectory refuses a place whose directory does not exist.
-func refuseNoDirectory(p *place.Place) *rules.Refusal {
-	dir := rules.Show(filepath.Dir(filepath.Clean(p.Asked)))
-	return rules.Refuse(rules.NotFound, "the directory of %s does not exist; create_directory with path %s makes it",
-		rules.Show(p.Asked), dir)
+func refuseNoDirectory(p *place.Place) *place.Refusal {
+	dir := place.Show(filepath.Dir(filepath.Clean(p.Asked)))
+	return place.Refuse(place.NotFound, "the directory of %s does not exist; create_directory with path %s makes it",
+		place.Show(p.Asked), dir)
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxRootLinks is how many links the path of an allowed directory may lead through.
@@ -21,7 +19,7 @@ const maxRootLinks = 255
 // links on the way.
 func FollowPath(given string) (real string, links []string, err error) {
 	volume := filepath.VolumeName(given)
-	at, todo := volume+string(filepath.Separator), rules.Elements(given[len(volume):])
+	at, todo := volume+string(filepath.Separator), SplitPath(given[len(volume):])
 	info, err := os.Lstat(at)
 	for ; err == nil && len(todo) > 0; todo = todo[1:] {
 		if todo[0] == ".." {
@@ -51,7 +49,7 @@ func FollowPath(given string) (real string, links []string, err error) {
 		if info, err = os.Lstat(at); err != nil {
 			return "", nil, err
 		}
-		todo = slices.Concat(todo[:1], rules.Elements(target), todo[1:])
+		todo = slices.Concat(todo[:1], SplitPath(target), todo[1:])
 	}
 	switch {
 	case err != nil:

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 func TestFileURI(t *testing.T) {
@@ -34,12 +33,12 @@ func TestRootOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]hashline.Code{
-		"a/sub": "", "link/sub": rules.IO, "sub": rules.IO, "none": rules.NotFound, "a/sub/f": rules.NotFound,
+		"a/sub": "", "link/sub": IO, "sub": IO, "none": NotFound, "a/sub/f": NotFound,
 	} {
 		full := filepath.Join(base, path)
 		r := &Root{given: full, Path: full, name: &Named{given: full, closed: true}}
 		err := r.Open()
-		var p *rules.Refusal
+		var p *Refusal
 		if errors.As(err, &p); want == "" != (err == nil) || p != nil && p.Code != want {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}

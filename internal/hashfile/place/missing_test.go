@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // TestRefuseMissing: the refusal of what is missing says what may have been meant, of the names that may be listed.
@@ -40,7 +39,7 @@ func TestRefuseMissing(t *testing.T) {
 				t.Errorf("%q: %s, want %s", path, got, text)
 			}
 		}
-		refused(t, path, r, rules.NotFound)
+		refused(t, path, r, NotFound)
 		if odd := p.CheckName(); odd != nil {
 			refused(t, path, odd, hashline.Invalid)
 		}

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 var (
@@ -25,9 +23,9 @@ func oddness(s *Scope, asked string) string {
 	case n == 0:
 		return "is blank; give a path in " + allowed(s)
 	case n > 2 && strings.ContainsRune("'\"`", rune(bare[0])) && bare[n-1] == bare[0]:
-		return "stands in quotes; give it as " + rules.Show(bare[1:n-1])
+		return "stands in quotes; give it as " + Show(bare[1:n-1])
 	case bare != asked:
-		return "has blanks around it; give it as " + rules.Show(bare)
+		return "has blanks around it; give it as " + Show(bare)
 	case bare == "~" || strings.HasPrefix(bare, "~/"):
 		return "begins with ~, which stands for no directory here; give a path in " + allowed(s)
 	case strings.HasPrefix(bare, "$"):
@@ -46,8 +44,8 @@ func (p *Place) CheckName() error {
 	if p.odd == "" {
 		return nil
 	}
-	return rules.Refuse("invalid", "%s %s", rules.Show(p.Asked), p.odd)
+	return Refuse("invalid", "%s %s", Show(p.Asked), p.odd)
 }
 
 // allowed names the directories that may be used, for a refusal.
-func allowed(s *Scope) string { return rules.NameDirectories(s.Directories()) }
+func allowed(s *Scope) string { return nameDirectories(s.Directories()) }

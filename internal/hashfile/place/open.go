@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxOpens is how often a file may be replaced while it is opened, before that is an error.
@@ -24,13 +23,13 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		}
 		f, err := p.Parent().OpenFile(p.Name, flag|durable.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, rules.RefusalOf(p.Asked, err)
+			return nil, nil, RefusalOf(p.Asked, err)
 		}
 		var opened fs.FileInfo
 		if err == nil {
 			if opened, err = f.Stat(); err != nil {
 				f.Close()
-				return nil, nil, rules.RefusalOf(p.Asked, err)
+				return nil, nil, RefusalOf(p.Asked, err)
 			}
 		}
 		if p.Info, err = p.Parent().Lstat(p.Name); err != nil {
@@ -45,16 +44,16 @@ func (p *Place) Open(flag int) (*os.File, fs.FileInfo, error) {
 		f.Close()
 	}
 	return nil, nil,
-		rules.Refuse(rules.IO, "%s was replaced again and again while it was opened; try again", rules.Show(p.Asked))
+		Refuse(IO, "%s was replaced again and again while it was opened; try again", Show(p.Asked))
 }
 
 // refuseKind refuses to open what is not a regular file.
-func (p *Place) refuseKind() *rules.Refusal {
+func (p *Place) refuseKind() *Refusal {
 	if p.Info.IsDir() {
-		return rules.Refuse(rules.NotAFile, "%s is a directory; list_directory shows what it holds",
-			rules.Show(p.Asked))
+		return Refuse(NotAFile, "%s is a directory; list_directory shows what it holds",
+			Show(p.Asked))
 	}
-	return rules.Refuse(rules.NotAFile, "%s is %s, not a regular file, and is not opened", rules.Show(p.Asked),
+	return Refuse(NotAFile, "%s is %s, not a regular file, and is not opened", Show(p.Asked),
 		Kind(p.Info.Mode()))
 }
 

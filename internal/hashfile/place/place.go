@@ -1,4 +1,5 @@
-// Package place knows which directories an editing server may use, and finds where a path leads in them.
+// Package place knows which directories an editing server may use, finds where a path leads in them, and decides which
+// paths of them are forbidden, read-only or ignored.
 //
 // # Allowed directories
 //
@@ -17,9 +18,45 @@
 // fstat. So what was checked is what is used, whatever is renamed or replaced meanwhile: no path is resolved a second
 // time.
 //
+// # Names
+//
+// Different spellings of a name can lead to one file, and some names make a directory a repository, whose files name
+// programs that version control runs. Both are looked at.
+//
+// # AGENTS.md and .gitignore
+//
+// Front matter is between lines "---" at the beginning of an AGENTS.md and holds three lists of globs, relative to the
+// file's directory:
+//
+//	forbidden    may not be read, listed or written
+//	read_only    may not be written
+//	ignore       is left out of searches and trees
+//
+// The rules of all directories down to a file apply together ([RuleSets]), those above the allowed directory included,
+// so that a file further down can only tighten them. Letter case does not count, and a glob that matches a directory
+// covers what is in it. An AGENTS.md with rules is itself read-only, and so is the file that a link of this name leads
+// to. Searches and trees leave out what .gitignore files ignore, too.
+//
+// A value is a list of strings, or one string without blanks, commas and semicolons. What is written in any other way
+// is not guessed at: the whole directory is forbidden, and the refusal names the line, the reason and what to write. So
+// it is if the file, or the directory that has it, cannot be looked at. Front matter without a key that is one of the
+// three, or resembles one, belongs to another program.
+//
+// Above the allowed directory the files of its real path count, up to the root of the file system, and not those above
+// a link that led to it.
+//
+// # Refusals
+//
+// A [Refusal] is an error that a tool returns to a model: one sentence that says what to do next, a code for programs,
+// and whatever helps to try again. Besides the path that the caller gave, its text names only what the caller may list,
+// so that it does not reveal what lies outside the allowed directories.
+//
 // # Limits
 //
 // A hard link to a forbidden file is a file of its own name.
+//
+// Files of more than [MaxRules] bytes are not read: such an AGENTS.md forbids its directory, such a .gitignore ignores
+// nothing. Front matter has the limits of package frontmatter, and globs with braces those of braces.go.
 package place
 
 import (
@@ -27,8 +64,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // maxLinks is how many links a path may lead through.
@@ -46,7 +81,7 @@ type Place struct {
 	Name    string      // the last element of Rel
 	Info    fs.FileInfo // what has the name; nil if nothing has
 	Missing []string    // the elements after the name, if nothing has the name
-	Rules   rules.Sets  // of the directories in chain
+	Rules   RuleSets    // of the directories in chain
 
 	base     string // where relative paths begin; "" if that is not one directory
 	odd      string // why the path was hardly meant as it is written, if nothing is there
@@ -67,7 +102,7 @@ func In(dir *os.Root, name string, info fs.FileInfo) *Place {
 
 // Below returns the place of an entry that a walk below p visits in dir. Rel is its path from the root, info describes
 // it, and sets are the rules of dir.
-func (p *Place) Below(dir *os.Root, rel string, info fs.FileInfo, sets rules.Sets) *Place {
+func (p *Place) Below(dir *os.Root, rel string, info fs.FileInfo, sets RuleSets) *Place {
 	return &Place{Asked: filepath.Join(p.Root.Path, filepath.FromSlash(rel)), Root: p.Root, Rel: rel,
 		chain: []*os.Root{dir}, Name: path.Base(rel), Info: info, Rules: sets}
 }
@@ -81,14 +116,14 @@ func (p *Place) Sibling(name string) *Place {
 
 // Directory returns the real path of the directory that Parent returns, the deepest one on the way that exists.
 func (p *Place) Directory() string {
-	above := rules.Elements(p.Rel)[:len(p.chain)-1]
+	above := SplitPath(p.Rel)[:len(p.chain)-1]
 	return filepath.Join(p.Root.Path, filepath.Join(above...))
 }
 
 // CheckUnmoved fails if a directory on the way no longer has the path at which it was opened. It is called before
 // writing, so that nothing is written to a directory that was moved out of an allowed one meanwhile.
 func (p *Place) CheckUnmoved() error {
-	names := rules.Elements(p.Rel)
+	names := SplitPath(p.Rel)
 	ok := p.Root.IsUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")
@@ -96,9 +131,9 @@ func (p *Place) CheckUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return rules.Refuse(rules.IO,
+		return Refuse(IO,
 			"a directory above %s was replaced meanwhile, and nothing was written; try again",
-			rules.Show(p.Asked))
+			Show(p.Asked))
 	}
 	return nil
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Resolve finds where a path leads, and refuses what lies outside the allowed directories or is forbidden. The path is
@@ -42,7 +40,7 @@ func resolve(s *Scope, asked string, name bool) (*Place, error) {
 }
 
 // refuseNoPath refuses a text that no file can have as its path.
-func refuseNoPath(s *Scope, asked string) *rules.Refusal {
+func refuseNoPath(s *Scope, asked string) *Refusal {
 	what := "a text with a NUL"
 	switch {
 	case asked == "":
@@ -50,7 +48,7 @@ func refuseNoPath(s *Scope, asked string) *rules.Refusal {
 	case len(asked) > maxPath:
 		what = fmt.Sprintf("a text of %d bytes", len(asked))
 	}
-	return rules.Refuse("invalid", "%s is no path; give a path in %s", what, allowed(s))
+	return Refuse("invalid", "%s is no path; give a path in %s", what, allowed(s))
 }
 
 // resolveRelative resolves a path relative to the only allowed directory or, if there are several, to the only one in
@@ -96,32 +94,32 @@ func resolveRelative(s *Scope, asked, path string, name bool) (*Place, error) {
 	}
 	if found != nil {
 		found.Close()
-		return nil, rules.Refuse("invalid", "%s is relative, and is in several allowed directories; give one of %s",
-			rules.Show(asked), rules.Show(strings.Join(full, ", ")))
+		return nil, Refuse("invalid", "%s is relative, and is in several allowed directories; give one of %s",
+			Show(asked), Show(strings.Join(full, ", ")))
 	}
 	if refused != nil {
 		return nil, refused
 	}
 	if why := oddness(s, asked); why != "" {
-		return nil, rules.Refuse("invalid", "%s %s", rules.Show(asked), why)
+		return nil, Refuse("invalid", "%s %s", Show(asked), why)
 	}
 	first, rest, _ := strings.Cut(filepath.ToSlash(path), "/")
 	for _, dir := range dirs {
 		if filepath.Base(dir) == first {
-			return nil, rules.Refuse("invalid", "%s is relative, and in none of the %d allowed directories; is it %s?",
-				rules.Show(asked), len(dirs), rules.Show(filepath.Join(dir, rest)))
+			return nil, Refuse("invalid", "%s is relative, and in none of the %d allowed directories; is it %s?",
+				Show(asked), len(dirs), Show(filepath.Join(dir, rest)))
 		}
 	}
-	return nil, rules.Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
-		"path in %s", rules.Show(asked), len(dirs), allowed(s))
+	return nil, Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
+		"path in %s", Show(asked), len(dirs), allowed(s))
 }
 
 // explainLink returns the error of a path that leads outside through a link as one that says so.
 func explainLink(err error, asked string, links int) error {
-	var r *rules.Refusal
-	if links > 0 && errors.As(err, &r) && r.Code == rules.OutsideRoots {
-		return rules.Refuse(rules.OutsideRoots, "%s is a link, or lies behind one, that leads outside the allowed directories; "+
-			"give a path that does not", rules.Show(asked))
+	var r *Refusal
+	if links > 0 && errors.As(err, &r) && r.Code == OutsideRoots {
+		return Refuse(OutsideRoots, "%s is a link, or lies behind one, that leads outside the allowed directories; "+
+			"give a path that does not", Show(asked))
 	}
 	return err
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // dir is a temporary directory without links in its path.
@@ -64,7 +63,7 @@ func at(t *testing.T, sc *Scope, path string) *Place {
 // refused demands a refusal with a code.
 func refused(t *testing.T, what string, err error, code hashline.Code) {
 	t.Helper()
-	var r *rules.Refusal
+	var r *Refusal
 	if !errors.As(err, &r) || r.Code != code {
 		t.Errorf("%s: %v, want %s", what, err, code)
 	}
@@ -112,8 +111,8 @@ func TestRelativePaths(t *testing.T) {
 			t.Errorf("%s does not name %s", err, full)
 		}
 	}
-	for path, code := range map[string]hashline.Code{"none": hashline.Invalid, "secret": rules.Forbidden,
-		"../../etc/passwd": rules.OutsideRoots, "~/x": hashline.Invalid} {
+	for path, code := range map[string]hashline.Code{"none": hashline.Invalid, "secret": Forbidden,
+		"../../etc/passwd": OutsideRoots, "~/x": hashline.Invalid} {
 		_, err := Resolve(sc, path)
 		refused(t, path, err, code)
 	}
@@ -167,10 +166,10 @@ func TestResolveRefused(t *testing.T) {
 	sc := allow(t, in)
 	for code, paths := range map[hashline.Code][]string{
 		hashline.Invalid: {"", "a\x00b", strings.Repeat("x", maxPath+1)},
-		rules.OutsideRoots: {"../out/f", "../out/none", in + "_evil/f", "out", "out/f", "out/none", "above", "above/out/f",
+		OutsideRoots: {"../out/f", "../out/none", in + "_evil/f", "out", "out/f", "out/none", "above", "above/out/f",
 			"/", "file:///etc/passwd", "file://" + in + "/%2e%2e/out/f"},
-		rules.NotFound:  {"self", "a", "a/x", "gone", "file/x"},
-		rules.Forbidden: {"secret", "secret/none", "hidden/key", "new/x.pem"},
+		NotFound:  {"self", "a", "a/x", "gone", "file/x"},
+		Forbidden: {"secret", "secret/none", "hidden/key", "new/x.pem"},
 	} {
 		for _, path := range paths {
 			p, err := Resolve(sc, path)
@@ -198,7 +197,7 @@ func TestManyLinks(t *testing.T) {
 		t.Errorf("it leads to %s", p.Rel)
 	}
 	_, err := Resolve(sc, "l"+strings.Repeat("i", maxLinks+1))
-	refused(t, "one link more", err, rules.NotFound)
+	refused(t, "one link more", err, NotFound)
 }
 
 // TestUnicodeNames: a name that is written composed is that of the only file that is the same once both are composed;
@@ -244,12 +243,5 @@ func TestOddNamesThatExist(t *testing.T) {
 		if err := at(t, sc, name).CheckName(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

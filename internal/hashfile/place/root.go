@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Named is an allowed directory as the user or client named it: a path, which each call looks up anew.
@@ -44,9 +42,9 @@ func nameRoot(path string) (*Named, error) {
 	n := &Named{given: given}
 	if n.agreed, n.through, err = FollowPath(given); err != nil {
 		if strings.HasPrefix(path, "~") || strings.Contains(path, "$") {
-			err = fmt.Errorf("%w; ~ and variables are replaced by a shell, and not here: give the path itself", rules.Cause(err))
+			err = fmt.Errorf("%w; ~ and variables are replaced by a shell, and not here: give the path itself", Cause(err))
 		}
-		return n, fmt.Errorf("allowed directory %s: %w", rules.Show(path), rules.Cause(err))
+		return n, fmt.Errorf("allowed directory %s: %w", Show(path), Cause(err))
 	}
 	return n, nil
 }
@@ -119,8 +117,8 @@ func (r *Root) Open() error {
 		}
 		dir.Close()
 	}
-	return rules.Refuse(rules.IO, "the allowed directory %s was replaced while it was opened; try again",
-		rules.Show(r.Path))
+	return Refuse(IO, "the allowed directory %s was replaced while it was opened; try again",
+		Show(r.Path))
 }
 
 // IsUnmoved reports whether the directory that was opened still has the root's path.
@@ -136,8 +134,8 @@ type Absence struct {
 }
 
 // Refusal returns the refusal of a path in the directory.
-func (a Absence) Refusal() *rules.Refusal {
-	return rules.Refuse(rules.NotFound,
+func (a Absence) Refusal() *Refusal {
+	return Refuse(NotFound,
 		"the allowed directory %s cannot be used at present (%s); it is looked for again at each call",
-		rules.Show(a.given), rules.Show(rules.Cause(a.why).Error()))
+		Show(a.given), Show(Cause(a.why).Error()))
 }

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Scope is what one call may use: the allowed directories as they are when it begins.
@@ -40,7 +38,7 @@ func (s *Scope) Absent() []Absence {
 
 // RefuseOutside returns the refusal of an absolute path that is in no allowed directory. It does not mention
 // directories that the client's roots hide. Asked is the path as the caller wrote it.
-func (s *Scope) RefuseOutside(asked, path string) *rules.Refusal {
+func (s *Scope) RefuseOutside(asked, path string) *Refusal {
 	for _, a := range s.Absent() {
 		if _, ok := CutDir(a.given, path); ok {
 			return a.Refusal()
@@ -49,11 +47,11 @@ func (s *Scope) RefuseOutside(asked, path string) *rules.Refusal {
 	if len(s.Directories()) == 0 {
 		return s.RefuseAll()
 	}
-	return s.tellCut(rules.RefuseOutside(asked, s.Directories()))
+	return s.tellCut(refuseOutside(asked, s.Directories()))
 }
 
 // tellCut adds to a refusal that the client listed more roots than count, if it did.
-func (s *Scope) tellCut(r *rules.Refusal) *rules.Refusal {
+func (s *Scope) tellCut(r *Refusal) *Refusal {
 	if s.cut {
 		r.Message += fmt.Sprintf("; of the client's roots only the first %d count", maxClientRoots)
 	}
@@ -61,19 +59,19 @@ func (s *Scope) tellCut(r *rules.Refusal) *rules.Refusal {
 }
 
 // RefuseAll returns the refusal of every path, for a call that may use no directory.
-func (s *Scope) RefuseAll() *rules.Refusal { return s.tellCut(s.refuseAll()) }
+func (s *Scope) RefuseAll() *Refusal { return s.tellCut(s.refuseAll()) }
 
-func (s *Scope) refuseAll() *rules.Refusal {
+func (s *Scope) refuseAll() *Refusal {
 	switch {
 	case s.narrow && len(s.within) == 0:
-		return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started with --root, but "+
+		return Refuse(OutsideRoots, "no directory is allowed: the server was started with --root, but "+
 			"the client offers roots, which narrow that, and lists none that is a directory of this machine; have the "+
 			"client list a directory of --root, or offer no roots")
 	case s.narrow:
-		return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started with --root, which "+
-			"the client's roots narrow, and none of these (%s) lies in it", rules.Show(strings.Join(s.given, ", ")))
+		return Refuse(OutsideRoots, "no directory is allowed: the server was started with --root, which "+
+			"the client's roots narrow, and none of these (%s) lies in it", Show(strings.Join(s.given, ", ")))
 	}
-	return rules.Refuse(rules.OutsideRoots, "no directory is allowed: the client lists no root that is a directory of "+
+	return Refuse(OutsideRoots, "no directory is allowed: the client lists no root that is a directory of "+
 		"this machine, and the server was started without --root; start it with --root DIR")
 }
 

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // tree makes directories, and links as "name -> target", below a temporary directory without links in its path.
@@ -161,7 +160,7 @@ func TestRelinked(t *testing.T) {
 		}
 		for _, a := range absent {
 			r := sc.RefuseOutside("f", a.given+"/f")
-			if r.Code != rules.NotFound || !strings.Contains(r.Message, "elsewhere") {
+			if r.Code != NotFound || !strings.Contains(r.Message, "elsewhere") {
 				t.Errorf("%s: %v", what, r)
 			}
 		}
@@ -195,7 +194,7 @@ func TestNarrow(t *testing.T) {
 			if allowed(path) {
 				t.Errorf("%s: %s is allowed", client, path)
 			}
-			if r := sc.RefuseOutside("asked", path); r.Code != rules.OutsideRoots ||
+			if r := sc.RefuseOutside("asked", path); r.Code != OutsideRoots ||
 				slices.Contains(sc.Directories(), path) || len(sc.Absent()) > 0 {
 				t.Errorf("%s: %v", client, r)
 			}

@@ -3,8 +3,6 @@ package place
 import (
 	"errors"
 	"slices"
-
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // errLedElsewhere is the reason for which settle does not use an allowed directory.
@@ -32,7 +30,7 @@ func settle(named []*Named) (roots []*Root, absent []Absence) {
 	}
 	for i, r := range found {
 		content := func(link string) bool {
-			return !slices.Contains(r.name.through, link) || rules.InWorkTree(link) ||
+			return !slices.Contains(r.name.through, link) || inWorkTree(link) ||
 				slices.ContainsFunc(found, func(other *Root) bool {
 					rel, ok := CutDir(other.Path, link)
 					return ok && rel != "." && other != r

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
 )
 
@@ -47,7 +46,7 @@ func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask ma
 	if call.Roots == nil {
 		if len(s.own) == 0 {
 			return nil, nil,
-				rules.Refuse(rules.OutsideRoots, "no directory is allowed: the server was started without "+
+				Refuse(OutsideRoots, "no directory is allowed: the server was started without "+
 					"--root and the client offers no roots; start it with --root DIR")
 		}
 		return s.Configured(), nil, nil
@@ -63,8 +62,8 @@ func (s *Source) Scope(ctx context.Context, call *stdio.Call) (sc *Scope, ask ma
 		listed = s.client.list(ctx, call, s.wait)
 	}
 	if listed.err != nil {
-		return nil, nil, rules.Refuse(rules.OutsideRoots,
-			"the client does not list its roots (%s), so that no directory is allowed", rules.Show(listed.err.Error()))
+		return nil, nil, Refuse(OutsideRoots,
+			"the client does not list its roots (%s), so that no directory is allowed", Show(listed.err.Error()))
 	}
 	sc = s.combine(listed.paths)
 	sc.cut = listed.cut

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // Bounds of a walk.
@@ -23,7 +22,7 @@ const (
 
 // ListEntries returns the entries of an open directory, rel from the root, in the order of their names, without those
 // that its rules forbid.
-func ListEntries(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
+func ListEntries(dir *os.Root, rel string, sets RuleSets) ([]fs.DirEntry, error) {
 	t := &treeWalk{pass: func(string, bool, string) {}}
 	return t.read(dir, rel, sets)
 }
@@ -45,7 +44,7 @@ func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, er
 			}
 		}
 		if len(found) > maxDirectory {
-			return nil, rules.Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
+			return nil, Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
 		}
 		if err == io.EOF {
 			break
@@ -59,13 +58,13 @@ func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, er
 }
 
 // OpenDirectory opens the directory at a place, and returns it with the rules that apply to what it holds.
-func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
+func (p *Place) OpenDirectory() (*os.Root, RuleSets, error) {
 	if err := p.CheckExists(); err != nil {
 		return nil, nil, err
 	}
 	if !p.Info.IsDir() {
 		return nil, nil,
-			rules.Refuse(hashline.Invalid, "%s is %s, not a directory%s", rules.Show(p.Asked), Kind(p.Info.Mode()),
+			Refuse(hashline.Invalid, "%s is %s, not a directory%s", Show(p.Asked), Kind(p.Info.Mode()),
 				readable(p.Info.Mode()))
 	}
 	name := p.Name
@@ -74,7 +73,7 @@ func (p *Place) OpenDirectory() (*os.Root, rules.Sets, error) {
 	}
 	dir, err := OpenDir(p.Parent(), name)
 	if err != nil {
-		return nil, nil, rules.RefusalOf(p.Asked, err)
+		return nil, nil, RefusalOf(p.Asked, err)
 	}
 	return dir, p.Rules.Enter(dir, p.Rel), nil
 }
@@ -90,24 +89,24 @@ func readable(m fs.FileMode) string {
 // Visit is called for each entry of a tree with the directory that holds the entry, its path from the root, and the
 // rules of the directory. An error ends the walk, which returns it; after [fs.SkipDir] for a directory the walk goes on
 // behind what is below it.
-type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets rules.Sets) error
+type Visit func(dir *os.Root, rel string, e fs.DirEntry, sets RuleSets) error
 
 // Pass is called for what a walk passes over, with its path from the root, "" if that is not to be told.
 type Pass func(rel string, dir bool, why string)
 
 // ErrTooMany ends a walk that has visited as much as one may.
-var ErrTooMany = rules.Refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
+var ErrTooMany = Refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
 
 // Walk visits what is below the directory at a place, in the order of names and without following links. Dir is the
 // open directory and sets its rules, as OpenDirectory returns them. What the rules forbid, what .gitignore and
 // AGENTS.md ignore, and what cannot be read is passed over, and pass is told; of .git it is not told.
-func (p *Place) Walk(ctx context.Context, dir *os.Root, sets rules.Sets, visit Visit, pass Pass) error {
+func (p *Place) Walk(ctx context.Context, dir *os.Root, sets RuleSets, visit Visit, pass Pass) error {
 	t := &treeWalk{ctx: ctx, visit: visit, pass: pass}
 	return t.walk(dir, p.Rel, sets, p.gitIgnores())
 }
 
 // WalkAll is Walk without passing over anything: what it cannot visit is an error.
-func (p *Place) WalkAll(ctx context.Context, dir *os.Root, sets rules.Sets, visit Visit) error {
+func (p *Place) WalkAll(ctx context.Context, dir *os.Root, sets RuleSets, visit Visit) error {
 	t := &treeWalk{ctx: ctx, visit: visit}
 	return t.walk(dir, p.Rel, sets, nil)
 }
@@ -120,7 +119,7 @@ type treeWalk struct {
 }
 
 // walk visits what is in the first directory.
-func (t *treeWalk) walk(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore) error {
+func (t *treeWalk) walk(dir *os.Root, rel string, sets RuleSets, git []gitIgnore) error {
 	entries, err := t.read(dir, rel, sets)
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ func (t *treeWalk) walk(dir *os.Root, rel string, sets rules.Sets, git []rules.G
 }
 
 // read returns the entries of a directory that the walk may visit.
-func (t *treeWalk) read(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntry, error) {
+func (t *treeWalk) read(dir *os.Root, rel string, sets RuleSets) ([]fs.DirEntry, error) {
 	return readEntries(dir, func(name string) bool {
 		if t.pass == nil {
 			return true
@@ -145,10 +144,10 @@ func (t *treeWalk) read(dir *os.Root, rel string, sets rules.Sets) ([]fs.DirEntr
 // visitAll visits the entries of an open directory and what is below them. Sets are its rules, git the .gitignore files
 // above it, and depth is how far it lies below the first directory.
 func (t *treeWalk) visitAll(
-	dir *os.Root, rel string, entries []fs.DirEntry, sets rules.Sets, git []rules.GitIgnore, depth int,
+	dir *os.Root, rel string, entries []fs.DirEntry, sets RuleSets, git []gitIgnore, depth int,
 ) error {
 	if t.pass != nil {
-		git = append(slices.Clone(git), rules.ReadGitIgnore(dir, rel))
+		git = append(slices.Clone(git), readGitIgnore(dir, rel))
 	}
 	for _, e := range entries {
 		if err := t.ctx.Err(); err != nil {
@@ -174,12 +173,12 @@ func (t *treeWalk) visitAll(
 }
 
 // isIgnored reports whether an entry is passed over.
-func (t *treeWalk) isIgnored(rel string, e fs.DirEntry, sets rules.Sets, git []rules.GitIgnore) bool {
+func (t *treeWalk) isIgnored(rel string, e fs.DirEntry, sets RuleSets, git []gitIgnore) bool {
 	switch {
 	case e.IsDir() && e.Name() == ".git":
 	case sets.Ignores(rel):
 		t.pass(rel, e.IsDir(), "ignored by AGENTS.md")
-	case rules.GitIgnored(git, rel, e.IsDir()):
+	case gitIgnored(git, rel, e.IsDir()):
 		t.pass(rel, e.IsDir(), "ignored by .gitignore")
 	default:
 		return false
@@ -188,14 +187,14 @@ func (t *treeWalk) isIgnored(rel string, e fs.DirEntry, sets rules.Sets, git []r
 }
 
 // descend visits what is in the directory rel, an entry of dir. One that cannot be read is passed over.
-func (t *treeWalk) descend(dir *os.Root, rel string, sets rules.Sets, git []rules.GitIgnore, depth int) error {
+func (t *treeWalk) descend(dir *os.Root, rel string, sets RuleSets, git []gitIgnore, depth int) error {
 	sub, err := OpenDir(dir, path.Base(rel))
 	if err != nil {
 		return t.fail(rel, err)
 	}
 	defer sub.Close()
 	if depth > maxDepth {
-		return t.fail(rel, rules.Refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
+		return t.fail(rel, Refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth))
 	}
 	sets = sets.Enter(sub, rel)
 	entries, err := t.read(sub, rel, sets)
@@ -213,19 +212,19 @@ func (t *treeWalk) fail(rel string, err error) error {
 	case t.pass == nil:
 		return err
 	}
-	t.pass(rel, true, rules.Cause(err).Error())
+	t.pass(rel, true, Cause(err).Error())
 	return nil
 }
 
 // gitIgnores returns the .gitignore files of the directories above a place, those above its root included.
-func (p *Place) gitIgnores() []rules.GitIgnore {
-	found := rules.GitIgnoresAbove(p.Root.Path)
+func (p *Place) gitIgnores() []gitIgnore {
+	found := gitIgnoresAbove(p.Root.Path)
 	if p.Rel == "." {
 		return found
 	}
 	rel := "."
 	for i, name := range strings.Split(p.Rel, "/") {
-		found = append(found, rules.ReadGitIgnore(p.chain[i], rel))
+		found = append(found, readGitIgnore(p.chain[i], rel))
 		rel = path.Join(rel, name)
 	}
 	return found

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 )
 
 // visited returns what a walk below a place visits and passes over.
@@ -22,7 +21,7 @@ func visited(ctx context.Context, t *testing.T, p *Place, all bool) (paths strin
 	must(t, err)
 	defer opened.Close()
 	var found []string
-	visit := func(_ *os.Root, rel string, _ fs.DirEntry, _ rules.Sets) error {
+	visit := func(_ *os.Root, rel string, _ fs.DirEntry, _ RuleSets) error {
 		found = append(found, rel)
 		return nil
 	}
@@ -89,12 +88,12 @@ func TestOpenRefused(t *testing.T) {
 	d := dir(t)
 	writeAll(t, d, "f", "x\n", "secret", "SECRET\n", "sub/f", "x\n")
 	sc := allow(t, d)
-	for path, code := range map[string]hashline.Code{".": rules.NotAFile, "sub": rules.NotAFile,
-		"none": rules.NotFound, "none/f": rules.NotFound} {
+	for path, code := range map[string]hashline.Code{".": NotAFile, "sub": NotAFile,
+		"none": NotFound, "none/f": NotFound} {
 		_, _, err := at(t, sc, path).Open(os.O_RDONLY)
 		refused(t, path, err, code)
 	}
-	for path, code := range map[string]hashline.Code{"f": hashline.Invalid, "none": rules.NotFound} {
+	for path, code := range map[string]hashline.Code{"f": hashline.Invalid, "none": NotFound} {
 		_, _, err := at(t, sc, path).OpenDirectory()
 		refused(t, path, err, code)
 	}
@@ -105,9 +104,9 @@ func TestOpenRefused(t *testing.T) {
 	}
 	link(t, d, [2]string{"f", "secret"}, [2]string{"sub", "sub.was"})
 	_, _, err := file.Open(os.O_RDONLY)
-	refused(t, "a link in place of a file", err, rules.NotAFile)
+	refused(t, "a link in place of a file", err, NotAFile)
 	_, _, err = sub.OpenDirectory()
-	refused(t, "a link in place of a directory", err, rules.IO)
+	refused(t, "a link in place of a directory", err, IO)
 }
 
 // TestCheckUnmoved: what is below a directory that was moved away or replaced is noticed.
@@ -124,7 +123,7 @@ func TestCheckUnmoved(t *testing.T) {
 			if again {
 				write(t, base, "root/sub/deep/f", "x\n")
 			}
-			refused(t, moved, p.CheckUnmoved(), rules.IO)
+			refused(t, moved, p.CheckUnmoved(), IO)
 		}
 	}
 }
@@ -138,7 +137,7 @@ func TestCheckWritable(t *testing.T) {
 	sc := allow(t, d)
 	for _, path := range []string{".", "go.sum", "sub/go.sum", "vendor/new", ".git", ".git/hooks/pre-commit",
 		".GIT/config", "sub/.git/config", ".hg/hgrc", "bare/config", "bare/hooks/x", "half/refs", "./x/../.git"} {
-		refused(t, path, at(t, sc, path).CheckWritable(), rules.ReadOnly)
+		refused(t, path, at(t, sc, path).CheckWritable(), ReadOnly)
 	}
 	for _, path := range []string{"new", "vendor.go", "half/config", ".github/x", ".gitignore", "go.summary", "refs",
 		"HEAD"} {
@@ -148,7 +147,7 @@ func TestCheckWritable(t *testing.T) {
 	}
 	// A directory above the allowed one makes a repository of it.
 	writeAll(t, base, "HEAD", "x\n", "objects/x", "x\n", "refs/x", "x\n")
-	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), rules.ReadOnly)
+	refused(t, "in a repository", at(t, sc, "new").CheckWritable(), ReadOnly)
 	// Git looks no further than the work tree in which the directory lies.
 	write(t, d, ".git/HEAD", "x\n")
 	if err := at(t, sc, "new").CheckWritable(); err != nil {

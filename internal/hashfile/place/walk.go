@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -40,7 +39,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	}
 	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
 	w.enter()
-	todo := rules.Elements(rest)
+	todo := SplitPath(rest)
 	for {
 		if len(todo) == 0 {
 			return "", w.arrive(".", nil)
@@ -65,7 +64,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			}
 		}
 		if err == nil {
-			name = rules.OnDisk(w.Parent(), name, info)
+			name = onDisk(w.Parent(), name, info)
 		}
 		w.Rel = path.Join(append(w.names, name)...)
 		if err := w.checkAllowed(); err != nil {
@@ -75,32 +74,32 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case errors.Is(err, fs.ErrNotExist):
 			for _, n := range todo {
 				if n == ".." {
-					return "", rules.Refuse(rules.NotFound, "%s does not exist", rules.Show(w.asked))
+					return "", Refuse(NotFound, "%s does not exist", Show(w.asked))
 				}
 			}
 			w.Missing = todo
 			w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
 			return "", w.arrive(name, nil)
 		case err != nil:
-			return "", rules.RefusalOf(w.asked, err)
+			return "", RefusalOf(w.asked, err)
 		case info.Mode()&fs.ModeSymlink != 0 && !(w.name && len(todo) == 0):
 			if w.links++; w.links > maxLinks {
-				return "", rules.Refuse(rules.NotFound, "%s leads through more than %d links", rules.Show(w.asked),
+				return "", Refuse(NotFound, "%s leads through more than %d links", Show(w.asked),
 					maxLinks)
 			}
 			target, err := w.Parent().Readlink(name)
 			if err != nil {
-				return "", rules.RefusalOf(w.asked, err)
+				return "", RefusalOf(w.asked, err)
 			}
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
 			}
-			todo = append(rules.Elements(target), todo...)
+			todo = append(SplitPath(target), todo...)
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
-			return "", rules.Refuse(rules.NotFound, "%s does not exist: something above it is not a directory",
-				rules.Show(w.asked))
+			return "", Refuse(NotFound, "%s does not exist: something above it is not a directory",
+				Show(w.asked))
 		default:
 			if err := w.descend(name); err != nil {
 				return "", err
@@ -140,7 +139,7 @@ func composedAs(dir *os.Root, name string) (found string) {
 func (w *walk) descend(name string) error {
 	dir, err := OpenDir(w.Parent(), name)
 	if err != nil {
-		return rules.RefusalOf(w.asked, err)
+		return RefusalOf(w.asked, err)
 	}
 	w.chain = append(w.chain, dir)
 	w.names = append(w.names, name)
@@ -159,7 +158,7 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 	if err == nil && name != "." {
 		var now fs.FileInfo
 		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
-			err = rules.Refuse(rules.IO, "%s was replaced while it was opened; try again", rules.Show(name))
+			err = Refuse(IO, "%s was replaced while it was opened; try again", Show(name))
 		}
 	}
 	if err != nil {
@@ -172,7 +171,7 @@ func OpenDir(parent *os.Root, name string) (*os.Root, error) {
 // enter reads the rules of the directory that was just opened.
 func (w *walk) enter() {
 	if len(w.Rules) == 0 {
-		w.Rules = rules.ReadRoot(w.Parent(), w.Root.Path)
+		w.Rules = readRootRules(w.Parent(), w.Root.Path)
 		return
 	}
 	w.Rules = w.Rules.Enter(w.Parent(), path.Join(w.names...))
@@ -184,7 +183,7 @@ func (w *walk) checkAllowed() error {
 		return w.scope.RefuseOutside(w.asked, w.Real())
 	}
 	if file, ok := w.Rules.Forbids(w.Rel); ok {
-		return rules.Refuse(rules.Forbidden, "%s is forbidden by %s", rules.Show(w.asked), rules.Show(file))
+		return Refuse(Forbidden, "%s is forbidden by %s", Show(w.asked), Show(file))
 	}
 	return nil
 }
@@ -194,7 +193,7 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if name == "." { // the last directory itself
 		var err error
 		if info, err = w.Parent().Stat("."); err != nil {
-			return rules.RefusalOf(w.asked, err)
+			return RefusalOf(w.asked, err)
 		}
 		w.Rel = path.Join(append([]string{"."}, w.names...)...)
 		if n := len(w.names); n > 0 {

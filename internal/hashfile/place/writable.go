@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hallmark-mcp/hallmark/internal/hashfile/rules"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -14,7 +13,7 @@ import (
 // repository, or is protected by rules.
 func (p *Place) CheckWritable() error {
 	if p.Rel == "." {
-		return rules.Refuse(rules.ReadOnly, "%s is an allowed directory itself; give a path in it", rules.Show(p.Asked))
+		return Refuse(ReadOnly, "%s is an allowed directory itself; give a path in it", Show(p.Asked))
 	}
 	if err := p.checkUnversioned(); err != nil {
 		return err
@@ -24,9 +23,9 @@ func (p *Place) CheckWritable() error {
 
 // CheckWritableAt fails if rules protect the path rel, from the root, or info, the file that is there; nil if there is
 // none. Asked is the path that the error names.
-func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string) error {
+func CheckWritableAt(sets RuleSets, rel string, info fs.FileInfo, asked string) error {
 	if file, ok := sets.Protects(rel, info); ok {
-		return rules.Refuse(rules.ReadOnly, "%s is read-only by %s", rules.Show(asked), rules.Show(file))
+		return Refuse(ReadOnly, "%s is read-only by %s", Show(asked), Show(file))
 	}
 	return nil
 }
@@ -34,7 +33,7 @@ func CheckWritableAt(sets rules.Sets, rel string, info fs.FileInfo, asked string
 // checkUnversioned fails if a place lies in a repository, has a name of one, or would make a repository of its
 // directory: version control runs the programs that such files name when somebody uses the directory.
 func (p *Place) checkUnversioned() error {
-	for _, name := range slices.Concat(rules.Elements(p.Asked), rules.Elements(p.Real())) {
+	for _, name := range slices.Concat(SplitPath(p.Asked), SplitPath(p.Real())) {
 		if spelling.IsRepository(name) {
 			return repositoryProblem(p.Asked, name)
 		}
@@ -43,20 +42,20 @@ func (p *Place) checkUnversioned() error {
 		return err
 	}
 	for _, dir := range slices.Backward(p.chain) {
-		if rules.IsGit(rules.Holds(dir)) {
+		if IsGit(Holds(dir)) {
 			return repositoryProblem(p.Asked, "a repository of git")
 		}
-		if rules.IsWorkTree(dir.Stat) {
+		if isWorkTree(dir.Stat) {
 			return nil
 		}
 	}
 	for at := p.Root.Path; filepath.Dir(at) != at; {
 		at = filepath.Dir(at)
 		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
-		if rules.IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
+		if IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
 			return repositoryProblem(p.Asked, "a repository of git")
 		}
-		if rules.IsWorkTree(stat) {
+		if isWorkTree(stat) {
 			return nil
 		}
 	}
@@ -66,16 +65,16 @@ func (p *Place) checkUnversioned() error {
 // CheckMakesNoRepository fails if git would take the directory of the place for a repository once something is at the
 // place.
 func (p *Place) CheckMakesNoRepository() error {
-	if rules.MakesGit(p.Parent(), p.Name) {
-		return rules.Refuse(rules.ReadOnly,
+	if makesGit(p.Parent(), p.Name) {
+		return Refuse(ReadOnly,
 			"%s is not written: with it git would take its directory for a repository, "+
-				"and run what its files name", rules.Show(p.Asked))
+				"and run what its files name", Show(p.Asked))
 	}
 	return nil
 }
 
-func repositoryProblem(asked, what string) *rules.Refusal {
-	return rules.Refuse(rules.ReadOnly,
+func repositoryProblem(asked, what string) *Refusal {
+	return Refuse(ReadOnly,
 		"%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it "+
-			"with that program itself", rules.Show(asked), rules.Show(what))
+			"with that program itself", Show(asked), Show(what))
 }

@@ -1,0 +1,371 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+)
+
+// ProtectOptions say what [Protect] protects.
+type ProtectOptions struct {
+	Clients []string // ids; all of them if empty
+	Home    string   // the user's home directory
+	Program string   // the file of this program, which the clients start then
+	Dry     bool     // find out what would be protected, and change nothing
+	Pin     pin.Options
+	// Allow asks whether the servers of one client are to be fetched, started to see what they show, locked, and
+	// started by hallmark run from then on. Nil means yes.
+	Allow func(ProtectedClient) (bool, error)
+	// Done is called when nothing more happens to a client.
+	Done func(ProtectedClient)
+}
+
+// ProtectedClient is a client with the servers of its user's files, as [Protect] found or left them.
+type ProtectedClient struct {
+	ID      string             `json:"id"`
+	Name    string             `json:"name"`
+	Servers []*ProtectedServer `json:"servers"`
+}
+
+// Open returns the servers that can be protected.
+func (c ProtectedClient) Open() (out []*ProtectedServer) {
+	for _, s := range c.Servers {
+		if s.Outcome == OutcomeOpen {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// ProtectedServer is an entry of a client's file.
+type ProtectedServer struct {
+	File    string  `json:"file"`
+	Line    int     `json:"line"`
+	Scope   string  `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name    string  `json:"name"`
+	Starts  string  `json:"starts"` // the command line or URL, with what looks like a secret redacted
+	Outcome Outcome `json:"outcome"`
+	Server  string  `json:"server,omitempty"` // what it is called in the lock
+	Ref     string  `json:"ref,omitempty"`    // what is locked, "npm:notes@1.0.0"
+	Items   int     `json:"items,omitempty"`  // that a model is shown
+	Reason  string  `json:"reason,omitempty"` // why it is not protected, or not wholly
+	Hint    string  `json:"hint,omitempty"`   // what leads on
+	Err     error   `json:"-"`                // of one that failed
+}
+
+// Outcome is what became of a server.
+type Outcome string
+
+// The values of Outcome.
+const (
+	OutcomeOpen      Outcome = "open"      // it can be protected
+	OutcomeProtected Outcome = "protected" // it is now, and was not before
+	OutcomeAlready   Outcome = "already"   // it was before
+	OutcomeFailed    Outcome = "failed"    // it could not be; its client starts it as before
+	OutcomeLeft      Outcome = "left"      // it is not meant to be
+)
+
+// ProtectResult is what [Protect] did.
+type ProtectResult struct {
+	Project string             `json:"project"` // where the servers are locked
+	Clients []*ProtectedClient `json:"clients"`
+	Unread  []UnreadFile       `json:"unread,omitempty"`
+}
+
+// UnreadFile is a client's file that cannot be read.
+type UnreadFile struct {
+	File   string `json:"file"`
+	Reason string `json:"reason"`
+}
+
+// Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server
+// that fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
+func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResult, error) {
+	place := h.Places.Config
+	r := &ProtectResult{Project: place, Clients: []*ProtectedClient{}}
+	if err := checkReadable(h, place, "run 'hallmark undo', which gives your clients their files back, "); err != nil {
+		return nil, err
+	}
+	before, err := scanUser(ctx, h, o)
+	if err != nil {
+		return nil, err
+	}
+	var all []error
+	for _, f := range before.Rules {
+		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
+			r.Unread = append(r.Unread, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
+			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
+				errors.New("cannot be read: "+f.Evidence.Reason)))
+		}
+	}
+	for _, s := range before.Servers {
+		all = append(all, r.add(h, s, host.RealPath(place)))
+	}
+	if o.Dry {
+		return r, errors.Join(all...)
+	}
+	if slices.ContainsFunc(r.Clients, func(c *ProtectedClient) bool { return len(c.Open()) > 0 }) {
+		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
+			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than XDG_CONFIG_HOME, or HALLMARK_HOME "+
+				"in the place of both", errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
+				"these variables would be refused"))
+		}
+		if err := clients.CheckProgram(o.Program, h.Getenv); err != nil {
+			return r, err
+		}
+	}
+	for _, c := range r.Clients {
+		if err := protectClient(ctx, h, c, o); err != nil {
+			all = append(all, err)
+			for _, s := range c.Open() { // of which nothing else is said
+				s.Err = err
+				s.fail()
+			}
+			if ctx.Err() != nil {
+				break
+			}
+		}
+		if o.Done != nil {
+			o.Done(*c)
+		}
+	}
+	return r, errors.Join(all...)
+}
+
+// checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none. first is what its
+// hint says to do before the directory is moved away.
+func checkReadable(h *host.Host, dir, first string) error {
+	w, err := workspace.Peek(h, dir)
+	if err != nil {
+		return nil // Pin begins it
+	}
+	if err = w.ReadFiles(); err == nil {
+		return nil
+	}
+	why, _, _ := strings.Cut(err.Error(), "\n")
+	return evidence.Errorf(evidence.ClassOf(err), dir,
+		"bring back a copy of it; or "+first+"move the directory away, and run 'hallmark protect' again", fmt.Errorf("cannot be read: %s", why))
+}
+
+// scanUser scans the files of the user's clients.
+func scanUser(ctx context.Context, h *host.Host, o ProtectOptions) (*Result, error) {
+	found, err := Scan(ctx, h, Options{Clients: o.Clients, Dir: h.Places.Config, Home: o.Home, Program: o.Program})
+	if err != nil {
+		return nil, err
+	}
+	found.Servers = slices.DeleteFunc(found.Servers, func(s Server) bool { return s.Client == "hallmark" })
+	return found, nil
+}
+
+// notCarried says that the entry of a protected server does not name the directories that a variable of this
+// environment moves, as one that was written before the variable was set; "" if it does.
+func notCarried(h *host.Host, s Server) string {
+	if s.State != StateGuarded || len(h.Places.Arguments()) == 0 ||
+		slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
+		return ""
+	}
+	return "its entry does not say where its approvals are, which HALLMARK_HOME or an XDG variable moves here: a client that " +
+		"withholds such variables does not start it"
+}
+
+// add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
+// any more. place is the project of the user's own clients.
+func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
+	if s.Starts != clients.StartsServer {
+		return nil
+	}
+	i := slices.IndexFunc(r.Clients, func(c *ProtectedClient) bool { return c.ID == s.Client })
+	if i < 0 {
+		i = len(r.Clients)
+		r.Clients = append(r.Clients, &ProtectedClient{ID: s.Client, Name: clients.Title(s.Client)})
+	}
+	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
+		Starts: s.CommandLine()}
+	r.Clients[i].Servers = append(r.Clients[i].Servers, out)
+	if s.Runs != nil {
+		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
+	}
+	switch {
+	case s.State == StateGuarded, s.State == StateEditor:
+		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
+		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
+			out.Reason = missing
+			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' write it anew"
+		}
+	case s.State == StateOff:
+		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
+	case s.System:
+		out.Outcome, out.Reason = OutcomeLeft, "its file is the machine's, which its administrator manages"
+	case s.Installed:
+		out.Outcome = OutcomeLeft
+		out.Reason = "is part of a plugin or an extension of its client, whose next version writes it anew"
+		out.Hint = "switch it off there, add the server to the client itself, and run 'hallmark protect' again"
+	case s.State == StateUnapproved && s.Runs.Project == place:
+		out.Err = evidence.Errorf(evidence.Refused, s.Name,
+			"'hallmark review "+host.QuoteArguments([]string{s.Runs.Name, "--project", place})+"'",
+			errors.New("is locked, and not approved on this machine any more"))
+		out.fail()
+	case s.State == StateUnapproved:
+		out.Outcome, out.Reason = OutcomeLeft, "is locked, and you have not approved it on this machine"
+		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+	case s.Command == "" && s.URL == "":
+		out.Outcome, out.Reason = OutcomeLeft, "is not started by a command that can be read"
+	case s.Runs != nil && s.Runs.Project == place:
+		out.Err = evidence.Errorf(evidence.Refused, s.Name,
+			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and 'hallmark protect' "+
+				"locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
+		out.fail()
+	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
+		out.Outcome, out.Reason = OutcomeLeft, "starts Hallmark, but is not protected: "+reasonOf(s)
+	default:
+		out.Outcome = OutcomeOpen
+	}
+	return out.Err
+}
+
+// autoApproved says that a client calls the tools of a server without asking; "" if it does not.
+func autoApproved(s Server) string {
+	if len(s.AutoApprove) == 0 {
+		return ""
+	}
+	return "its client calls tools without asking: " + strings.Join(s.AutoApprove, ", ")
+}
+
+// reasonOf returns why a scan refuses a server.
+func reasonOf(s Server) string {
+	for _, f := range s.Findings {
+		if f.Class != evidence.OK && f.Evidence.Reason != "" {
+			return f.Evidence.Reason
+		}
+	}
+	return "see 'hallmark scan'"
+}
+
+// protectClient protects the servers of one client that can be.
+func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o ProtectOptions) error {
+	open := c.Open()
+	if len(open) == 0 {
+		return nil
+	}
+	if o.Allow != nil {
+		if yes, err := o.Allow(*c); err != nil {
+			return err
+		} else if !yes {
+			for _, s := range open {
+				s.Outcome, s.Reason = OutcomeLeft, "you did not agree"
+			}
+			return nil
+		}
+	}
+	if err := os.MkdirAll(h.Places.Config, 0o700); err != nil {
+		return err
+	}
+	p := o.Pin
+	p.From, p.WriteConfig, p.Keep, p.Program = pin.ClientFiles{Client: c.ID, Home: o.Home}, true, true, o.Program
+	p.Confirm = func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
+	pinned, err := pin.Pin(ctx, h, h.Places.Config, nil, p)
+	for _, x := range pinned {
+		for _, e := range x.Entries {
+			if s := findServer(open, e); s != nil {
+				s.Server, s.Ref, s.Items, s.Err = x.Name, x.Entry.Ref, len(x.Entry.SurfaceItems), x.Err
+				if !x.Written {
+					s.Server = ""
+				}
+			}
+		}
+	}
+	after, scanned := scanUser(ctx, h, o)
+	if scanned != nil {
+		return errors.Join(err, scanned)
+	}
+	var all []error
+	for _, s := range open {
+		i := slices.IndexFunc(after.Servers, func(x Server) bool {
+			return x.Client == c.ID && x.File == s.File && x.Scope == s.Scope && x.Name == s.Name
+		})
+		switch {
+		case i >= 0 && after.Servers[i].State == StateGuarded:
+			s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(after.Servers[i]), nil
+			s.Server, s.Ref = after.Servers[i].Runs.Name, after.Servers[i].Runs.Ref
+			continue
+		case s.Err == nil && s.Server != "": // its entry was rewritten
+			why := "its entry is not found in the file"
+			if i >= 0 {
+				why = reasonOf(after.Servers[i])
+			}
+			s.Err = giveBack(ctx, h, c, s, o, after.Servers, why)
+		case s.Err == nil && err != nil && len(pinned) == 0:
+			s.Err = err
+		case s.Err == nil:
+			s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New("is written in a way that is not taken over"))
+		}
+		s.fail()
+		s.Hint = hintFor(s, c.ID, h.Places.Config)
+		all = append(all, s.Err)
+	}
+	return errors.Join(all...)
+}
+
+// hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is
+// declared, and this one is not yet.
+func hintFor(s *ProtectedServer, client, place string) string {
+	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
+		s.Name, "--client", client, "--write-config", "--project", place})+" ")
+}
+
+// findServer returns the server of an entry, nil if there is none among them.
+func findServer(servers []*ProtectedServer, e pin.Entry) *ProtectedServer {
+	for _, s := range servers {
+		if s.File == e.File && s.Scope == e.Scope && s.Name == e.Name {
+			return s
+		}
+	}
+	return nil
+}
+
+// fail takes the reason and the hint from the error.
+func (s *ProtectedServer) fail() {
+	s.Outcome, s.Reason = OutcomeFailed, artifact.RedactURLs(s.Err.Error())
+	var problem *evidence.Error
+	missing := slices.IndexFunc(strings.Fields(s.Starts), func(word string) bool {
+		return filepath.IsAbs(word) && errors.Is(s.Err, fs.ErrNotExist) && strings.Contains(s.Reason, word)
+	})
+	switch {
+	case missing >= 0:
+		s.Reason = "starts " + strings.Fields(s.Starts)[missing] + ", which is not there"
+		s.Hint = "put it there, or take the entry out of " + s.File
+	case errors.As(s.Err, &problem):
+		s.Hint = artifact.RedactURLs(problem.Hint)
+		plain := *problem
+		if plain.Hint = ""; strings.Contains(plain.Subject, s.Name) {
+			plain.Subject = ""
+		}
+		s.Reason = artifact.RedactURLs(plain.Error())
+	}
+}
+
+// giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
+// says why. The server stays locked if another entry starts it.
+func giveBack(ctx context.Context, h *host.Host, c *ProtectedClient, s *ProtectedServer, o ProtectOptions,
+	all []Server, why string) error {
+	used := slices.ContainsFunc(all, func(x Server) bool {
+		return x.State == StateGuarded && x.Runs != nil && x.Runs.Name == s.Server
+	})
+	_, err := pin.Unpin(ctx, h, h.Places.Config, []string{s.Server}, pin.UnpinOptions{
+		Files: pin.ClientFiles{Client: c.ID, Home: o.Home}, KeepLock: used, Undeclare: !used, Each: true})
+	return errors.Join(evidence.Errorf(evidence.Refused, s.Name, "",
+		fmt.Errorf("would not be protected, and is as before: %s", why)), err)
+}
