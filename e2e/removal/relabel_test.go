@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
@@ -133,7 +134,7 @@ func relabel(t *testing.T, lock []byte) (all []relabelled) {
 }
 
 func TestRelabelledEntries(t *testing.T) {
-	quickPlace(t)
+	memory.Use(t)
 	for name, world := range map[string]func(*testing.T) *removalWorld{
 		"facets": newRemovedFacets, "sources": newRemovedSources, "servers": newRemovedServers,
 		"packages": newRemovedPackages,

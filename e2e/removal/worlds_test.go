@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/e2e/gittest"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/e2e/sample"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -30,7 +31,7 @@ var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers)
 // TestRemovals is the removal campaign (R10). It tries some of it, and 'make remove' everything.
 func TestRemovals(t *testing.T) {
 	table, seen := readHarmless(t), new(seenMembers)
-	quickPlace(t)
+	memory.Use(t)
 	t.Run("worlds", func(t *testing.T) {
 		for name, world := range removalWorlds {
 			t.Run(name, func(t *testing.T) {

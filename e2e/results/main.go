@@ -23,7 +23,9 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/coverage"
 )
 
@@ -43,6 +45,7 @@ func main() {
 func run(ctx context.Context, record string, args []string, ci bool) (ok bool, err error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d at %d", built.Run, os.Getpid(), time.Now().UnixNano()))
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return false, err

@@ -30,6 +30,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hallmark-mcp/hallmark/e2e/built"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
@@ -39,6 +40,7 @@ func Run(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts programs")
 	}
+	memory.Use(t)
 	p := params(t)
 	p.Dir = filepath.Join("testdata", "script")
 	testscript.Run(t, p)

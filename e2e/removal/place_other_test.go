@@ -1,7 +1,0 @@
-//go:build !linux
-
-package removal
-
-import "testing"
-
-func quickPlace(*testing.T) {}
