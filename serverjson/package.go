@@ -187,7 +187,8 @@ func (v *validation) checkRegistry(d *Document, p Package) bool {
 	default:
 		if p.Pointer != locationPointer {
 			v.fail(p.Pointer+"/registryType", "unsupported-registry-type",
-				"%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
+				"%+q is not one of npm, pypi, oci, nuget, cargo, mcpb%s", clip(p.RegistryType),
+				meantType(p.RegistryType))
 			return false
 		}
 	}
@@ -201,6 +202,31 @@ func (v *validation) checkRegistry(d *Document, p Package) bool {
 		v.fail(at, "registry-base-url-unknown", "%+q is not %s%s", clip(p.RegistryBaseURL), usual, p.otherRegistryHint(usual))
 	}
 	return !other
+}
+
+// otherTypes are the types of registry that are meant by what older schemas, launchers and languages call them.
+var otherTypes = map[string]string{
+	"docker": model.RegistryTypeOCI, "docker-oci": model.RegistryTypeOCI, "container": model.RegistryTypeOCI,
+	"ghcr": model.RegistryTypeOCI, "image": model.RegistryTypeOCI, "npx": model.RegistryTypeNPM,
+	"node": model.RegistryTypeNPM, "nodejs": model.RegistryTypeNPM, "pip": model.RegistryTypePyPI,
+	"pipx": model.RegistryTypePyPI, "uv": model.RegistryTypePyPI, "uvx": model.RegistryTypePyPI,
+	"python": model.RegistryTypePyPI, "dotnet": model.RegistryTypeNuGet, "dnx": model.RegistryTypeNuGet,
+	"crate": model.RegistryTypeCargo, "crates": model.RegistryTypeCargo,
+	"rust": model.RegistryTypeCargo, "dxt": model.RegistryTypeMCPB, "github": model.RegistryTypeMCPB,
+	"github_release": model.RegistryTypeMCPB, "github-release": model.RegistryTypeMCPB, "url": model.RegistryTypeMCPB,
+}
+
+// meantType asks whether another type was meant, "" if none is like it.
+func meantType(written string) string {
+	lower := strings.ToLower(written)
+	meant := otherTypes[lower]
+	if registries[lower] != "" || lower == model.RegistryTypeOCI || lower == model.RegistryTypeMCPB {
+		meant = lower
+	}
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
 }
 
 // otherRegistryHint says how a registry of packages is written that is not the usual one.

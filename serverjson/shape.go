@@ -185,6 +185,10 @@ func (w *walker) walkString(v string, s *shape, path string) {
 	case s.enum != nil && !slices.Contains(s.enum, v):
 		w.add(path, "not-one-of", "%+q is not one of %s", clip(v), cmp.Or(s.says, strings.Join(s.enum, ", ")))
 	case s.pattern != nil && !s.pattern().MatchString(v):
+		if problem := placeholderIn(v); problem != "" {
+			w.add(path, "pattern", "%s", problem)
+			return
+		}
 		if s.says != "" {
 			w.add(path, "pattern", "%+q is not %s", clip(v), s.says)
 			return

@@ -157,21 +157,31 @@ func (v *validation) checkVersion(path, version string) {
 	}
 }
 
-// unfilled matches what a build was to fill in.
-var unfilled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}`) })
+// unfilled matches what a build was to fill in, and what a template tells its reader to write.
+var unfilled = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}|<[A-Za-z][^<>]*>`)
+})
 
 // refusePlaceholder refuses a placeholder in a member that is taken as it stands, and reports whether there was one.
 func (v *validation) refusePlaceholder(path, value string) bool {
+	problem := placeholderIn(value)
+	if problem != "" {
+		v.fail(path, "placeholder", "%s", problem)
+	}
+	return problem != ""
+}
+
+// placeholderIn says which placeholder a text holds, "" if none.
+func placeholderIn(value string) string {
 	m := unfilled().FindStringSubmatch(value)
 	if m == nil {
-		return false
+		return ""
 	}
 	fill := "write what it stands for"
 	if name := m[1] + m[2]; name != "" {
 		fill = "fill it, as --set " + clip(name) + "=VALUE does"
 	}
-	v.fail(path, "placeholder", "%+q holds the placeholder %s: %s", clip(value), clip(m[0]), fill)
-	return true
+	return fmt.Sprintf("%+q holds the placeholder %s: %s", clip(value), clip(m[0]), fill)
 }
 
 // examples are what the official client's init writes for what it does not find, by the member.
@@ -207,6 +217,7 @@ func (v *validation) checkHTTPSURL(path, rule, s string) {
 func (v *validation) checkRepository(r *model.Repository) {
 	pattern := map[string]func() *regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
 	switch {
+	case v.refusePlaceholder("/repository/url", r.URL):
 	case pattern == nil:
 		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab",
 			clip(r.Source))
