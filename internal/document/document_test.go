@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -250,6 +251,14 @@ func TestInit(t *testing.T) {
 			evidence.OK},
 		".NET, computed": {"A.csproj", "<Project><PropertyGroup><PackageId>$(X)</PackageId></PropertyGroup></Project>", "nuget @1.0.0 of ",
 			evidence.OK},
+		".NET, as its template": {"A.csproj", "<Project><PropertyGroup><PackageId>B</PackageId><PackageVersion>0.1.0-beta</PackageVersion>" +
+			"<Version>9.0.0</Version></PropertyGroup></Project>", "nuget B@0.1.0-beta of ", evidence.OK},
+		".NET, in parts": {"A.csproj", "<Project><PropertyGroup><VersionPrefix>2.1.0</VersionPrefix></PropertyGroup><PropertyGroup>" +
+			"<versionSuffix>rc.1</versionSuffix></PropertyGroup></Project>", "nuget A@2.1.0-rc.1 of ", evidence.OK},
+		".NET, of itself": {"A.csproj", "<Project><PropertyGroup><Version>2.0.0</Version><PackageVersion>$(Version)</PackageVersion>" +
+			"<AssemblyName>acme.$(MSBuildProjectName)</AssemblyName></PropertyGroup></Project>", "nuget acme.A@2.0.0 of ", evidence.OK},
+		".NET, versioned by its build": {"A.csproj", "<Project><PropertyGroup><Version>2.0.0</Version><PackageVersion>$(GitVersion)" +
+			"</PackageVersion></PropertyGroup></Project>", "nuget A of ", evidence.OK},
 		"bundle":           {"manifest.json", `{"manifest_version":"0.3","version":"1.0.0"}`, "mcpb  of ", evidence.OK},
 		"another manifest": {"manifest.json", `{"version":"1.0.0"}`, "", evidence.OK},
 		"image":            {"Dockerfile", "", "oci  of ", evidence.OK},
@@ -288,6 +297,47 @@ func TestInit(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// What a package that npm does not publish says of the server holds for its image, or where it runs.
+func TestInitOfPrivatePackage(t *testing.T) {
+	dir := directory(t, "package.json", `{"name":"n","private":true,"version":"3.0.0","description":"Notes","mcpName":"com.acme/n",
+		"repository":"github:acme/x"}`)
+	if err := os.WriteFile(filepath.Join(dir, "Dockerfile"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := Init(t.Context(), nil, dir, nil)
+	data, _ := os.ReadFile(file)
+	var doc serverjson.Document
+	if err := errors.Join(err, json.Unmarshal(data, &doc)); err != nil || len(doc.Packages) != 1 || doc.Name != "com.acme/n" ||
+		doc.Version != "3.0.0" || doc.Description != "Notes" || doc.Packages[0].RegistryType != "oci" {
+		t.Errorf("%v\n%s", err, data)
+	}
+}
+
+// A server.json that the template of .NET has elsewhere is named by whom none is named to, and beside a second one.
+func TestDocumentOfTool(t *testing.T) {
+	dir := directory(t, "A.csproj", "<Project/>")
+	name := filepath.Join(dir, "server.json")
+	_, _, err := ReadFile(name, os.Open)
+	if err == nil || !strings.Contains(err.Error(), "'hallmark init'") {
+		t.Errorf("none: %v", err)
+	}
+	err = errors.Join(os.Mkdir(filepath.Join(dir, ".mcp"), 0o700), os.WriteFile(filepath.Join(dir, toolDocument), []byte("{}"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = ReadFile(name, os.Open); err == nil || !strings.Contains(err.Error(), "/.mcp/server.json is there: name it, as 'hallmark validate ") {
+		t.Errorf("there: %v", err)
+	}
+	if _, _, err = ReadFile(filepath.Join(dir, "other.json"), os.Open); err == nil || !strings.Contains(err.Error(), "'hallmark init'") {
+		t.Errorf("another: %v", err)
+	}
+	if notes, err := InitNotes(dir, "a/b"); err != nil || !slices.ContainsFunc(notes, func(note string) bool {
+		return strings.Contains(note, ".mcp/server.json is there too")
+	}) {
+		t.Errorf("%q, %v", notes, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,13 +160,15 @@ func (m *manifests) draft(ctx context.Context, environ []string, dir string) (*d
 		}
 		doc.Packages = append(doc.Packages, out)
 	}
+	doc.Description = cmp.Or(doc.Description, m.private.description)
+	doc.Version = cmp.Or(doc.Version, m.private.version)
 	return doc, nil
 }
 
 // serverName returns the name that a package has for the server, else one made from the repository or the scope of a
 // package, in this order; "" if there is none.
 func (m *manifests) serverName(repository, subfolder string) string {
-	for _, p := range m.packages {
+	for _, p := range append(slices.Clone(m.packages), m.private) {
 		if p.server != "" {
 			return p.server
 		}

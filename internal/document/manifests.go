@@ -29,6 +29,7 @@ type manifests struct {
 	packages   []manifest
 	repository json.RawMessage // of package.json
 	members    []string        // directories below, which a workspace has its packages in
+	private    manifest        // a package.json that npm does not publish; it says what the server is all the same
 	notes      []string        // why something is no package
 }
 
@@ -105,6 +106,10 @@ func readManifests(dir string) (*manifests, error) {
 		}
 	}
 	m.findMembers(dir)
+	if isRegular(filepath.Join(dir, toolDocument)) {
+		m.notes = append(m.notes, filepath.ToSlash(toolDocument)+
+			" is there too, which a NuGet package carries: let it say the same")
+	}
 	return m, nil
 }
 
@@ -141,6 +146,10 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	}
 	private := p.Private != nil && p.Private != false
 	m.repository = p.Repository
+	said := manifest{model.RegistryTypeNPM, file, p.Name, p.Version, p.Description, p.MCPName}
+	if private {
+		m.private = said
+	}
 	var packages []string
 	var object struct{ Packages []string }
 	if len(p.Workspaces) > 0 && json.Unmarshal(p.Workspaces, &packages) != nil && json.Unmarshal(p.Workspaces, &object) == nil {
@@ -151,7 +160,7 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	case private && len(packages) == 0:
 		m.notes = append(m.notes, "package.json says \"private\": true, so that npm does not publish it; it is left out")
 	case !private && p.Name != "":
-		m.packages = append(m.packages, manifest{model.RegistryTypeNPM, file, p.Name, p.Version, p.Description, p.MCPName})
+		m.packages = append(m.packages, said)
 	}
 	return nil
 }
@@ -226,35 +235,52 @@ func (m *manifests) readCargo(file string, data []byte) error {
 }
 
 // readCsproj reads a project of .NET. What it does not say is what its build tool takes: the name of the file, and
-// 1.0.0.
+// 1.0.0. Of two texts of one property the later counts, as there.
 func (m *manifests) readCsproj(file string, data []byte) error {
 	var p struct {
 		Groups []struct {
-			PackageId, Version, VersionPrefix, Description, IsPackable string
+			Properties []struct {
+				XMLName xml.Name
+				Text    string `xml:",chardata"`
+			} `xml:",any"`
 		} `xml:"PropertyGroup"`
 	}
 	if err := xml.Unmarshal(data, &p); err != nil {
 		return err
 	}
-	out := manifest{kind: model.RegistryTypeNuGet, file: file, name: strings.TrimSuffix(file, ".csproj"), version: "1.0.0"}
+	said := map[string]string{"msbuildprojectname": strings.TrimSuffix(file, ".csproj")} // by its name in lower case
 	for _, g := range p.Groups {
-		if strings.EqualFold(g.IsPackable, "false") {
-			return nil
-		}
-		for _, set := range []struct {
-			to   *string
-			text string
-		}{{&out.name, g.PackageId}, {&out.version, g.VersionPrefix}, {&out.version, g.Version}, {&out.description, g.Description}} {
-			if text := strings.TrimSpace(set.text); strings.Contains(text, "$(") {
-				*set.to = "" // known to the build alone
-			} else if text != "" {
-				*set.to = text
+		for _, property := range g.Properties {
+			if text := strings.TrimSpace(property.Text); text != "" {
+				name := strings.ToLower(property.XMLName.Local)
+				said[name] = propertyRE.ReplaceAllStringFunc(text, func(of string) string {
+					return cmp.Or(said[strings.ToLower(of[2:len(of)-1])], of)
+				})
 			}
+		}
+	}
+	if strings.EqualFold(said["ispackable"], "false") {
+		return nil
+	}
+	prefix := cmp.Or(said["versionprefix"], "1.0.0")
+	if suffix := said["versionsuffix"]; suffix != "" {
+		prefix += "-" + suffix
+	}
+	out := manifest{kind: model.RegistryTypeNuGet, file: file,
+		name:        cmp.Or(said["packageid"], said["assemblyname"], said["msbuildprojectname"]),
+		version:     cmp.Or(said["packageversion"], said["version"], prefix),
+		description: cmp.Or(said["packagedescription"], said["description"])}
+	for _, text := range []*string{&out.name, &out.version, &out.description} {
+		if strings.Contains(*text, "$(") {
+			*text = "" // known to the build alone
 		}
 	}
 	m.packages = append(m.packages, out)
 	return nil
 }
+
+// propertyRE matches the use of a property in a project of .NET.
+var propertyRE = regexp.MustCompile(`\$\(\w+\)`)
 
 // readBundle reads the manifest of an MCPB bundle, which does not say where the bundle will be.
 func (m *manifests) readBundle(file string, data []byte) error {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -16,6 +17,14 @@ import (
 // maxDocument is how large a server.json may be, in bytes. One byte more is read, so that the
 // parser notices a larger one.
 const maxDocument = 1 << 20
+
+// toolDocument is where the template of .NET has a package's server.json, below the directory of its project.
+var toolDocument = filepath.Join(".mcp", "server.json")
+
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
 
 // ReadURL reads the server.json that is at a URL.
 func ReadURL(ctx context.Context, address string) ([]byte, error) {
@@ -49,6 +58,12 @@ func ReadFile(name string, open func(string) (*os.File, error)) (shown string, d
 		kind, hint := evidence.Operation, ""
 		if errors.Is(err, os.ErrNotExist) {
 			kind, hint = evidence.Validation, "name the file, or begin one with 'hallmark init'"
+			other := filepath.Join(filepath.Dir(name), toolDocument)
+			if filepath.Base(name) == "server.json" && isRegular(other) {
+				other = filepath.ToSlash(other)
+				hint = other + " is there: name it, as 'hallmark validate " + host.QuoteArguments([]string{other}) +
+					"' does"
+			}
 		}
 		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
 	}
