@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -338,6 +339,33 @@ func TestDocumentOfTool(t *testing.T) {
 		return strings.Contains(note, ".mcp/server.json is there too")
 	}) {
 		t.Errorf("%q, %v", notes, err)
+	}
+}
+
+// A bundle that is named otherwise than at its address leads on to the keys that it may have.
+func TestLocalBundleOfAnotherName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes-1.0.0.mcpb")
+	if err := os.WriteFile(file, forge.Wheel("a-1.0", "manifest.json", "{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle := func(name string) string {
+		return `{"registryType":"mcpb","identifier":"` + model.RegistryURLGitHub + `/o/notes/releases/download/v1/` + name +
+			`","transport":{"type":"stdio"}}`
+	}
+	for packages, want := range map[string]string{
+		bundle("notes.mcpb"):                        "say which one it is: --as " + model.RegistryURLGitHub + "/o/notes/releases/download/v1/notes.mcpb\n",
+		bundle("a.mcpb") + "," + bundle("b.mcpb"):   "/v1/a.mcpb or --as ",
+		bundle("notes-1.0.0.mcpb"):                  "",
+		strings.Replace(release, "1.0", "1.0.0", 1): "say what it is: --as npm:name@1.2.3, or another key of file_hashes",
+	} {
+		doc, err := ParseUnhashed("server.json", []byte(text(packages, "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = LocalFiles(doc, "server.json", []string{file}, "")
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error()+"\n", want) {
+			t.Errorf("%s: %v", packages, err)
+		}
 	}
 }
 

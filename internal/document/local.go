@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,26 +111,37 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 	} else if ref, err = fetch.Identify(file, maxIdentity); err != nil {
 		bundles := bundlesOf(doc, filepath.Base(file))
 		if bad := fetch.CheckBundle(file); len(bundles) != 1 || bad != nil {
-			return fail(sayAs, fmt.Errorf("does not say which package it is: %w", err))
+			hint := sayAs
+			if all := bundlesOf(doc, ""); bad == nil && len(all) > 0 {
+				err = errors.New("the address of no bundle, or of several, ends with its name")
+				hint = "say which one it is: --as " + joinRefs(all, " or --as ")
+			}
+			return fail(hint, fmt.Errorf("does not say which package it is: %w", err))
 		}
 		ref = bundles[0]
 	}
 	if doc == nil || doc.Covers(ref) {
 		return ref, nil
 	}
-	var has []string
+	var has []artifact.Ref
 	for _, p := range doc.Packages {
 		if r, err := p.Ref(); err == nil {
-			has = append(has, r.String())
+			has = append(has, r)
 		}
 	}
-	if len(has) == 0 {
-		has = []string{"none"}
-	}
-	return fail("give the file of one of these, or change the document", fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, strings.Join(has, ", ")))
+	return fail("give the file of one of these, or change the document",
+		fmt.Errorf("is %s, and no package of %s; its packages: %s", ref, where, cmp.Or(joinRefs(has, ", "), "none")))
 }
 
-// bundlesOf returns the packages of doc that are found by a URL with that file name.
+func joinRefs(refs []artifact.Ref, between string) string {
+	var texts []string
+	for _, r := range refs {
+		texts = append(texts, host.QuoteArguments([]string{r.String()}))
+	}
+	return strings.Join(texts, between)
+}
+
+// bundlesOf returns the packages of doc that are found by a URL with that file name, which is any if it is "".
 func bundlesOf(doc *serverjson.Document, name string) (named []artifact.Ref) {
 	if doc == nil {
 		return nil
@@ -139,7 +151,7 @@ func bundlesOf(doc *serverjson.Document, name string) (named []artifact.Ref) {
 		if err != nil || ref.Kind() != artifact.HTTPS && ref.Kind() != artifact.GitHub {
 			continue
 		}
-		if path.Base(ref.URL()) == name || ref.Filename() == name {
+		if name == "" || path.Base(ref.URL()) == name || ref.Filename() == name {
 			named = append(named, ref)
 		}
 	}
