@@ -1,11 +1,15 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
@@ -144,6 +149,59 @@ func keyPairs(t *testing.T) map[Algorithm]string {
 		t.Fatal(err)
 	}
 	return map[Algorithm]string{Ed25519: strings.Repeat("07", 32), ECDSAP384: hex.EncodeToString(raw)}
+}
+
+// A key is taken as openssl writes it, if it is one of the algorithm that was asked for.
+func TestParseProofKeyOfPEM(t *testing.T) {
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	p256, err2 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err = errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	block := func(kind string, der []byte, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "a text before\n" + string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	pkcs8 := func(key any) string {
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		return block("PRIVATE KEY", der, err)
+	}
+	sec1, err := x509.MarshalECPrivateKey(p384)
+	seed := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
+	for name, c := range map[string]struct {
+		a    Algorithm
+		text string
+		want string // the beginning of the record, or of the error
+	}{
+		"Ed25519":            {Ed25519, pkcs8(seed), "v=MCPv1; k=ed25519; p="},
+		"P-384":              {ECDSAP384, pkcs8(p384), "v=MCPv1; k=ecdsap384; p="},
+		"P-384, by openssl":  {ECDSAP384, block("EC PRIVATE KEY", sec1, err), "v=MCPv1; k=ecdsap384; p="},
+		"P-384, its curve":   {ECDSAP384, block("EC PARAMETERS", []byte{6, 0}, nil) + block("EC PRIVATE KEY", sec1, err), "v=MCPv1; k=ecdsap384; p="},
+		"another algorithm":  {Ed25519, pkcs8(p384), "private key: is one of another algorithm: say --algorithm ecdsap384"},
+		"the other one":      {ECDSAP384, pkcs8(seed), "private key: is one of another algorithm: say --algorithm ed25519"},
+		"another curve":      {ECDSAP384, pkcs8(p256), "private key: is neither one of Ed25519 nor of P-384"},
+		"a public key":       {Ed25519, block("PUBLIC KEY", nil, nil), `private key: PEM block is "PUBLIC KEY", not a private key`},
+		"with a password":    {Ed25519, block("ENCRYPTED PRIVATE KEY", nil, nil), `private key: PEM block is "ENCRYPTED PRIVATE KEY", not a`},
+		"no key":             {Ed25519, block("PRIVATE KEY", []byte("secret"), nil), "private key: its PEM cannot be parsed"},
+		"P-384, hexadecimal": {Ed25519, strings.Repeat("07", 48), "private key: has 48 bytes; an ed25519 seed has 32: it is one of P-384"},
+	} {
+		k, err := ParseProofKey(c.a, c.text)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else if _, err := k.Prove("example.com", time.Now()); err == nil {
+			got = k.Record()
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	fromHex, err := ParseProofKey(Ed25519, hex.EncodeToString(seed.Seed()))
+	if fromPEM, err2 := ParseProofKey(Ed25519, pkcs8(seed)); err != nil || err2 != nil || fromHex.Record() != fromPEM.Record() {
+		t.Error("one key has two records", err, err2)
+	}
 }
 
 func TestParseProofKey(t *testing.T) {

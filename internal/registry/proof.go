@@ -6,8 +6,11 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha512"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/pem"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -42,31 +45,71 @@ type ProofKey struct {
 	p384      *ecdsa.PrivateKey
 }
 
-// ParseProofKey reads a private key in hexadecimal: the 32 bytes of an Ed25519 seed, or
-// the 48 of a P-384 scalar. No error shows any of it.
+// ParseProofKey reads a private key: in hexadecimal the 32 bytes of an Ed25519 seed, or the 48 of a P-384 scalar; or in
+// PEM, as openssl writes it. No error shows any of it.
 func ParseProofKey(a Algorithm, text string) (*ProofKey, error) {
+	if a != Ed25519 && a != ECDSAP384 {
+		return nil, fmt.Errorf("algorithm %+q is neither %s nor %s", string(a), Ed25519, ECDSAP384)
+	}
+	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "EC PARAMETERS" { // which openssl writes before some keys
+			return parsePEM(a, block)
+		}
+	}
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil {
-		return nil, fmt.Errorf("private key: not hexadecimal")
+		return nil, errors.New("private key: neither hexadecimal nor PEM")
 	}
 	k := &ProofKey{algorithm: a}
-	switch a {
-	case Ed25519:
-		if len(raw) != ed25519.SeedSize {
-			return nil, fmt.Errorf("private key: has %d bytes; an ed25519 seed has %d", len(raw), ed25519.SeedSize)
-		}
+	switch {
+	case a == Ed25519 && len(raw) == scalar:
+		return nil, fmt.Errorf("private key: has %d bytes; an ed25519 seed has %d: it is one of P-384, of which "+
+			"--algorithm %s says so", len(raw), ed25519.SeedSize, ECDSAP384)
+	case a == Ed25519 && len(raw) != ed25519.SeedSize:
+		return nil, fmt.Errorf("private key: has %d bytes; an ed25519 seed has %d", len(raw), ed25519.SeedSize)
+	case a == Ed25519:
 		k.ed25519 = ed25519.NewKeyFromSeed(raw)
-	case ECDSAP384:
-		if len(raw) != scalar {
-			return nil, fmt.Errorf("private key: has %d bytes; one of P-384 has %d", len(raw), scalar)
-		}
+	case len(raw) != scalar:
+		return nil, fmt.Errorf("private key: has %d bytes; one of P-384 has %d", len(raw), scalar)
+	default:
 		if k.p384, err = ecdsa.ParseRawPrivateKey(elliptic.P384(), raw); err != nil {
 			return nil, fmt.Errorf("private key: not one of P-384")
 		}
-	default:
-		return nil, fmt.Errorf("algorithm %+q is neither %s nor %s", string(a), Ed25519, ECDSAP384)
 	}
 	return k, nil
+}
+
+// parsePEM reads a block of PEM, whose key must be one of a.
+func parsePEM(a Algorithm, block *pem.Block) (*ProofKey, error) {
+	var key any
+	var err error
+	switch block.Type {
+	case "PRIVATE KEY":
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "EC PRIVATE KEY":
+		key, err = x509.ParseECPrivateKey(block.Bytes)
+	default:
+		return nil, fmt.Errorf("private key: PEM block is %+q, not a private key without a password", block.Type)
+	}
+	if err != nil {
+		return nil, errors.New("private key: its PEM cannot be parsed")
+	}
+	k := new(ProofKey)
+	switch key := key.(type) {
+	case ed25519.PrivateKey:
+		k.algorithm, k.ed25519 = Ed25519, key
+	case *ecdsa.PrivateKey:
+		if key.Curve == elliptic.P384() {
+			k.algorithm, k.p384 = ECDSAP384, key
+		}
+	}
+	switch k.algorithm {
+	case a:
+		return k, nil
+	case "":
+		return nil, errors.New("private key: is neither one of Ed25519 nor of P-384")
+	}
+	return nil, fmt.Errorf("private key: is one of another algorithm: say --algorithm %s", k.algorithm)
 }
 
 // Record is the text to publish in DNS or at the well-known address.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,8 @@ permission id-token: write.`).command,
 	} {
 		m := newLoginMethod(a, method, "As the owner of a domain, by "+method,
 			`The registry looks for the public key in `+place+`.
-What to put there is printed.
+What to put there is printed. 'openssl genpkey -algorithm ed25519 -out key.pem' makes a key;
+give it with --private-key-file key.pem.
 
 A private key on the command line is visible to other users of this machine, and
 stays in the shell's history; prefer --private-key-file, which takes "-" for standard input.`)
@@ -60,11 +62,30 @@ stays in the shell's history; prefer --private-key-file, which takes "-" for sta
 		f := m.command.Flags()
 		f.StringVar(&m.domain, "domain", "", "the `domain` whose names are wanted")
 		f.StringVar(&m.key, "private-key", "", "private key in `hexadecimal`; other users can see it")
-		f.StringVar(&m.keyFile, "private-key-file", "", "`file` with the private key in hexadecimal")
+		f.StringVar(&m.keyFile, "private-key-file", "", "`file` with the private key, as PEM or in hexadecimal")
 		f.StringVar(&m.algorithm, "algorithm", string(registry.Ed25519), "of the key: ed25519 or ecdsap384")
+		refuseVaults(m.command)
 		c.AddCommand(m.command)
 	}
 	return c
+}
+
+// refuseVaults lets c say what leads on where the official client would have a key in a vault sign, by its flags.
+func refuseVaults(c *cobra.Command) {
+	flags, args := []string{"resource", "vault", "key"}, c.Args
+	for _, name := range flags {
+		c.Flags().String(name, "", "")
+		c.Flags().Lookup(name).Hidden = true
+	}
+	c.Args = func(c *cobra.Command, names []string) error {
+		if !slices.ContainsFunc(flags, c.Flags().Changed) &&
+			(len(names) == 0 || names[0] != "google-kms" && names[0] != "azure-key-vault") {
+			return args(c, names)
+		}
+		return evidence.Errorf(evidence.Validation, "login "+c.Name(),
+			"log in with the official client, whose session 'hallmark publish' takes; or say --private-key-file",
+			errors.New("keys in Google KMS and Azure Key Vault cannot sign here"))
+	}
 }
 
 // loginMethod is one of the commands below login.
