@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -54,7 +55,7 @@ func Hash(ctx context.Context, dir string, o HashOptions) (*HashResult, error) {
 	}
 	if invalid == nil {
 		if problems := m.CheckForm(); problems != nil {
-			m, invalid = nil, nameSubject(dir, problems)
+			m, invalid = nil, nameSubject(dir, withoutHash(problems))
 		}
 	}
 	r, err := s.hash(dir, p, m, hash)
@@ -84,6 +85,17 @@ func Hash(ctx context.Context, dir string, o HashOptions) (*HashResult, error) {
 		return r, writeManifest(dir, data)
 	}
 	return r, nil
+}
+
+// withoutHash is err, of the same class, without the dist.hash of a manifest that is missing or malformed: who asked
+// for it gets it.
+func withoutHash(err error) error {
+	invalid, ok := errors.AsType[*plugin.Invalid](err)
+	if !ok || !invalid.NoHash {
+		return err
+	}
+	return &plugin.Invalid{NoHash: true, Issues: slices.DeleteFunc(slices.Clone(invalid.Issues),
+		func(i plugin.Issue) bool { return i.Path == "/dist/hash" })}
 }
 
 // A hasher computes dist.hash under a known profile.
@@ -134,7 +146,11 @@ func (s *Source) hash(dir string, p tree.Profile, m *plugin.Manifest, hash hashe
 	r.Files, r.Bytes = len(files), sumSizes(files)
 	var err error
 	if r.Hash, err = hash(p); err != nil {
-		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
+		hint := ""
+		if errors.Is(err, tree.ErrEmpty) {
+			hint = "build the plugin into " + plugin.DistDir + "/, and run 'hallmark plugin hash --write' again"
+		}
+		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), hint, err)
 	}
 	return r, nil
 }
