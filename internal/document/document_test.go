@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/forge"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -339,6 +340,24 @@ func TestDocumentOfTool(t *testing.T) {
 		return strings.Contains(note, ".mcp/server.json is there too")
 	}) {
 		t.Errorf("%q, %v", notes, err)
+	}
+}
+
+// Hashes are written into the file that a link leads to, and the link stays one.
+func TestHashesOfLinkedDocument(t *testing.T) {
+	dir := t.TempDir()
+	link, real := filepath.Join(dir, "server.json"), filepath.Join(dir, "real.json")
+	was := []byte(text(release, ""))
+	if err := errors.Join(os.WriteFile(real, was, 0o640), os.Symlink("real.json", link)); err != nil {
+		t.Skip(err)
+	}
+	ref, err := artifact.Parse(wheel)
+	if err == nil {
+		_, err = WriteHashes(link, was, was, []serverjson.FileHash{{Key: wheel, Ref: ref, Value: digest.FromBytes(nil).String()}}, false)
+	}
+	linked, err2 := os.Readlink(link)
+	if data, err3 := os.ReadFile(real); errors.Join(err, err2, err3) != nil || linked != "real.json" || !strings.Contains(string(data), wheel) {
+		t.Errorf("%v, %v, %v: %s\n%s", err, err2, err3, linked, data)
 	}
 }
 

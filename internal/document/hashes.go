@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -88,18 +89,22 @@ func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, met
 	if err != nil {
 		return nil, InvalidError(path, err)
 	}
-	st, err := os.Stat(path)
+	real, err := filepath.EvalSymlinks(path) // a link stays one
+	if err != nil {
+		return nil, OpenError(path, err)
+	}
+	st, err := os.Stat(real)
 	if err != nil {
 		return nil, err
 	}
-	_, now, err := ReadFile(path, os.Open)
+	_, now, err := ReadFile(real, os.Open)
 	if err == nil && !bytes.Equal(now, was) {
 		err = evidence.Errorf(evidence.Operation, path, "run the command again", errors.New("was changed by another program meanwhile; nothing was written"))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return replaced, durable.WriteFile(path, data, st.Mode().Perm())
+	return replaced, durable.WriteFile(real, data, st.Mode().Perm())
 }
 
 // KeyOf is the key that file_hashes has for a file, one of those of a document, as source 000 writes it: the release
