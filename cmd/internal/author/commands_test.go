@@ -107,6 +107,21 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Who sets a version that the hashes of the document are not of is led to make them of that version.
+func TestHashesOfSetVersion(t *testing.T) {
+	hashed := strings.Replace(doc, `"remotes":[{"type":"streamable-http","url":"https://mcp.example.com/"}]`,
+		`"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.0.0","transport":{"type":"stdio"}}],`+
+			`"file_hashes":{"npm:@acme/notes@1.0.0":"sha256:`+strings.Repeat("0", 64)+`"}`, 1)
+	room(t, map[string]string{"server.json": hashed})
+	for _, command := range []string{"validate", "verify", "publish --registry http://127.0.0.1:9"} {
+		_, said, err := run(t, append(strings.Fields(command), "--set", "version=1.1.0")...)
+		if evidence.ClassOf(err) != evidence.Validation ||
+			!strings.Contains(said, "'hallmark hash-gen --write --set version=1.1.0 server.json' makes the hashes anew") {
+			t.Errorf("%s: %v\n%s", command, err, said)
+		}
+	}
+}
+
 // The server.json that lies in this directory must be a file, as a checkout may put a pipe there, which never ends; one
 // that the user names may be anything.
 func TestOwnDocument(t *testing.T) {

@@ -86,6 +86,22 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 	return data, nil
 }
 
+// lead is err, whose hint makes hashes anew of the document with the values in it.
+func (p placeholders) lead(err error) error {
+	const remake = "hash-gen --write "
+	e, ok := errors.AsType[*evidence.Error](err)
+	if !ok || len(p) == 0 || !strings.Contains(e.Hint, remake) {
+		return err
+	}
+	var set strings.Builder
+	for _, text := range p {
+		set.WriteString(host.QuoteArguments([]string{"--set", text}) + " ")
+	}
+	led := *e
+	led.Hint = strings.Replace(e.Hint, remake, remake+set.String(), 1)
+	return &led
+}
+
 // HashGenCommand returns the command hash-gen.
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, meta, asJSON bool
@@ -340,7 +356,7 @@ nothing is fetched: the file, which you have already, is compared with what the 
 				verdict, err = document.Verify(c.Context(), h, doc, name, settings)
 			}
 			if err != nil {
-				return err
+				return values.lead(err)
 			}
 			a.Bars.Stop()
 			if asJSON {
@@ -393,9 +409,9 @@ Nothing is sent or fetched.`,
 			}
 			var failed error
 			if n := len(issues.Errors()); n > 0 {
-				failed = evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
+				failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
 					fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
-						evidence.Count(len(issues)-n, "warning")))
+						evidence.Count(len(issues)-n, "warning"))))
 			}
 			if asJSON {
 				if issues == nil {
@@ -515,6 +531,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				return err
 			}
 			p, err := publish.Server(c.Context(), h, doc, name, o)
+			err = values.lead(err)
 			a.Bars.Stop()
 			if p == nil {
 				p = &publish.Publication{}
