@@ -361,6 +361,46 @@ func TestHashesOfLinkedDocument(t *testing.T) {
 	}
 }
 
+// A bundle whose manifest has another version than the document is warned of: it may be the one of the release before.
+func TestBundleOfOtherVersion(t *testing.T) {
+	h := site(t)
+	for manifest, says := range map[string]string{
+		`{"version":"1.0.0"}`:       "",
+		`{"version":"v1.0.0"}`:      "",
+		`{"version":"2.0.0"}`:       "", // of the package
+		`{}`:                        "",
+		`[]`:                        "",
+		`{"version":"0.9.0"}`:       `its manifest.json says version "0.9.0", and the document "2.0.0"`,
+		`{"version":"0.9.0\u001b"}`: `says version "0.9.0\x1b"`,
+	} {
+		file := filepath.Join(t.TempDir(), "notes.mcpb")
+		if err := os.WriteFile(file, forge.Wheel("a-1.0", "manifest.json", manifest), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := ParseUnhashed("server.json", []byte(text(`{"registryType":"mcpb","identifier":"`+model.RegistryURLGitHub+
+			`/o/notes/releases/download/v1/notes.mcpb","version":"2.0.0","transport":{"type":"stdio"}}`, "")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, err := doc.Packages[0].Ref()
+		if err != nil {
+			t.Fatal(err)
+		}
+		with := *h
+		with.Fetch = h.Fetch.WithFiles(map[artifact.Ref]string{ref: file})
+		verdict, err := CheckOwner(t.Context(), &with, doc, ref)
+		found := verdict.Warnings()
+		found = slices.DeleteFunc(found, func(f policy.Finding) bool { return f.Evidence.Scheme != evidence.Form })
+		switch {
+		case err != nil || !verdict.Allowed() || (len(found) == 0) != (says == ""):
+			t.Errorf("%s: %v, %v", manifest, found, err)
+		case says != "" && (!strings.Contains(found[0].Evidence.Reason, says) ||
+			verdict.Advice(found[0]) != "build the bundle of this version, or write the version that it has"):
+			t.Errorf("%s: %s; %s", manifest, found[0].Evidence.Reason, verdict.Advice(found[0]))
+		}
+	}
+}
+
 // A bundle that is named otherwise than at its address leads on to the keys that it may have.
 func TestLocalBundleOfAnotherName(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "notes-1.0.0.mcpb")

@@ -1,9 +1,12 @@
 package document
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
@@ -152,7 +155,7 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 		return formEvidence(d, "its package.json cannot be read as npm does, so that only its registry says for which server it is: "+
 			err.Error())
 	case err != nil:
-		return s.readBundle(d)
+		return s.readBundle(d, limit)
 	}
 	found := compareOwner(claim, owner)
 	if found.Outcome == evidence.Absent && !owner.Named {
@@ -167,18 +170,25 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 	return report
 }
 
-// readBundle is evidence that a file which the document calls an MCPB bundle is none.
-func (s *Subject) readBundle(d *fetch.Download) evidence.Report {
-	bundle := slices.ContainsFunc(s.Of.Packages, func(p serverjson.Package) bool {
+// readBundle is evidence that a file which the document calls an MCPB bundle is none, or is one of another version.
+func (s *Subject) readBundle(d *fetch.Download, limit int64) evidence.Report {
+	i := slices.IndexFunc(s.Of.Packages, func(p serverjson.Package) bool {
 		return p.RegistryType == model.RegistryTypeMCPB && p.Gives(d.Ref)
 	})
-	if !bundle {
+	if i < 0 {
 		return nil
 	}
-	if err := fetch.CheckBundle(d.Path()); err != nil {
+	states, err := fetch.ReadBundleVersion(d.Path(), limit)
+	if err != nil {
 		return formEvidence(d, "it is no MCPB bundle: "+err.Error())
 	}
-	return nil
+	bare := func(version string) string { return strings.TrimPrefix(version, "v") }
+	if states == "" || bare(states) == bare(s.Of.Packages[i].Version) || bare(states) == bare(s.Of.Version) {
+		return nil
+	}
+	// The hint of the policy knows it by its beginning.
+	return formEvidence(d, fmt.Sprintf("its manifest.json says version %+q, and the document %+q", states,
+		cmp.Or(s.Of.Packages[i].Version, s.Of.Version)))
 }
 
 // formEvidence is evidence that a file does not have the form of its kind.

@@ -197,17 +197,41 @@ const bundleManifest = "manifest.json"
 
 // CheckBundle refuses a file that is no MCPB bundle: a zip with a manifest.json at its top.
 func CheckBundle(name string) error {
+	_, err := readBundle(name, 0)
+	return err
+}
+
+// ReadBundleVersion returns the version that the manifest of an MCPB bundle states, "" if it states none, or has more
+// than limit bytes.
+func ReadBundleVersion(name string, limit int64) (string, error) {
+	data, err := readBundle(name, limit)
+	if err != nil || data == nil {
+		return "", err
+	}
+	texts, err := textsOf(data)
+	if err != nil {
+		return "", nil // what is no manifest states nothing
+	}
+	return texts["version"], nil
+}
+
+// readBundle returns the manifest of an MCPB bundle, nil if it has more than limit bytes or cannot be read.
+func readBundle(name string, limit int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return errors.Unwrap(err)
+		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
 	z, err := openZip(f, maxWheelList)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !slices.Contains(z.paths, bundleManifest) {
-		return errors.New("it is a zip without " + bundleManifest + " at its top")
+		return nil, errors.New("it is a zip without " + bundleManifest + " at its top")
 	}
-	return nil
+	data, err := z.read(bundleManifest, limit)
+	if err != nil {
+		return nil, nil
+	}
+	return data, nil
 }
