@@ -187,9 +187,12 @@ func TestReplace(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	journal := filepath.Join(state, "journal")
 	a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	kept := filepath.Join(dir, "kept")
 	os.WriteFile(a, []byte("old a"), 0o644)
 	os.WriteFile(c, []byte("old c"), 0o644)
+	os.WriteFile(kept, []byte("old"), 0o600)
 	files := []File{{Path: a, Data: []byte("new a"), Perm: 0o600}, {Path: b, Data: []byte("\x00\xff")},
+		{Path: kept, Data: []byte("new")},
 		{Path: c, Remove: true}, {Path: filepath.Join(dir, "never"), Remove: true}}
 	if err := Replace(journal, files); err != nil {
 		t.Fatal(err)
@@ -203,7 +206,10 @@ func TestReplace(t *testing.T) {
 	if info, _ := os.Stat(b); info.Mode() != 0o644 {
 		t.Error(info.Mode())
 	}
-	if left := append(names(t, state), names(t, dir)...); !slices.Equal(left, []string{"a", "b"}) {
+	if info, _ := os.Stat(kept); info.Mode() != 0o600 || content(t, kept) != "new" {
+		t.Error(info.Mode(), content(t, kept))
+	}
+	if left := append(names(t, state), names(t, dir)...); !slices.Equal(left, []string{"a", "b", "kept"}) {
 		t.Error(left)
 	}
 	if done, err := Recover(journal); done || err != nil {

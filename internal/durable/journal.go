@@ -16,7 +16,7 @@ import (
 type File struct {
 	Path   string      `json:"path"`             // absolute
 	Data   []byte      `json:"data,omitempty"`   // base64 in the journal
-	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is 0644
+	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is that of the replaced one, else 0644
 	Remove bool        `json:"remove,omitempty"` // the file shall not exist
 
 	// Was is the digest of the content that is replaced; zero if there was no file. Replace fills
@@ -71,6 +71,9 @@ func Replace(journalPath string, files []File) error {
 		var err error
 		if files[i].Was, err = digestFile(files[i].Path); err != nil {
 			return fmt.Errorf("journal %s: %w", journalPath, err)
+		}
+		if info, err := os.Lstat(files[i].Path); err == nil && files[i].Perm == 0 && !files[i].Remove {
+			files[i].Perm = info.Mode().Perm()
 		}
 	}
 	data, id, err := encodeJournal(files)

@@ -43,7 +43,7 @@ func (a *Assembly) updateLock(adm policy.Admitted, text []byte, p *installed.Pla
 			}
 		}
 		if text != nil {
-			if err := add(w.Path(project.ConfigFile), text, 0o644); err != nil {
+			if err := add(w.Path(project.ConfigFile), text, w.FilePerm()); err != nil {
 				return nil, err
 			}
 		}

@@ -167,7 +167,7 @@ func (u *upgrade) pinServersAlone(ctx context.Context, h *host.Host, dir string)
 		return false, err
 	}
 	if text != nil {
-		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: text, Perm: 0o644})
+		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: text, Perm: w.FilePerm()})
 	}
 	return w.Commit(ctx, files)
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -158,7 +160,11 @@ func (s *Source) hash(dir string, p tree.Profile, m *plugin.Manifest, hash hashe
 // writeManifest replaces the manifest of the plugin in dir.
 func writeManifest(dir string, data []byte) error {
 	path := filepath.Join(dir, plugin.ManifestFile)
-	if err := durable.WriteFile(path, data, 0o644); err != nil {
+	perm := fs.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		perm = info.Mode().Perm()
+	}
+	if err := durable.WriteFile(path, data, perm); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	return nil

@@ -95,7 +95,7 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 func explainLogin(where string, err error) error {
 	var p *registry.Problem
 	if !errors.As(err, &p) {
-		return evidence.Errorf(evidence.ClassOf(err), where, "", err)
+		return evidence.Errorf(evidence.ClassOf(err), where, client.HintUnanswered(err), err)
 	}
 	return evidence.Errorf(client.ClassOf(p, evidence.Refused), where, "", p)
 }

@@ -60,12 +60,13 @@ func (w *Workspace) lockFile(encoded []byte) durable.File {
 	return durable.File{Path: w.Path(project.LockFile), Data: encoded, Perm: w.FilePerm()}
 }
 
-// FilePerm is the mode of hallmark.toml and hallmark.lock: those of the user's own clients are nobody else's to read.
+// FilePerm is the mode in which hallmark.toml and hallmark.lock are written: those of the user's own clients are nobody
+// else's to read. It is 0 in a project: a file keeps its mode, and a new one has 0644.
 func (w *Workspace) FilePerm() os.FileMode {
 	if w.Home != "" {
 		return 0o600
 	}
-	return 0o644
+	return 0
 }
 
 // CommitMerge is [Workspace.Commit] of a project in which version control left a conflict, so that none of its files

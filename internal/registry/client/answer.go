@@ -2,10 +2,12 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -78,7 +80,7 @@ func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 	}
 	var p *registry.Problem
 	if !errors.As(err, &p) {
-		return evidence.Errorf(evidence.ClassOf(err), subject, "", err)
+		return evidence.Errorf(evidence.ClassOf(err), subject, HintUnanswered(err), err)
 	}
 	e := &evidence.Error{Subject: subject, Kind: ClassOf(p, missing), Err: p}
 	switch {
@@ -100,6 +102,16 @@ func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 		e.Hint = fmt.Sprintf("try again in %s", p.RetryAfter)
 	}
 	return e
+}
+
+// HintUnanswered returns what to do about the error of a call, if that is that no answer came.
+func HintUnanswered(err error) string {
+	var unanswered *url.Error
+	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &unanswered) ||
+		errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return "see whether the address is right, and run the command again when the registry can be reached"
 }
 
 // listFailures lists all that a refusal for hashes names, a hash or another check.
