@@ -77,10 +77,8 @@ demo: build
 	$(GO) run ./e2e/demo
 
 # go test comes last, so that its lines close the output.
-# Some packages wait for processes and clocks, so that three at once keep two processors busy.
 test: prerequisites vet
-	$(RESULTS) -json bin/test.json -- -vet=off -count=1 -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) * 3 / 2)) \
-		$(TESTFLAGS) ./...
+	$(RESULTS) -json bin/test.json -- -vet=off -count=1 -timeout 30m $(TESTFLAGS) ./...
 
 RESULTS = $(GO) run ./e2e/results
 
