@@ -181,3 +181,31 @@ func listedStateFiles(t *testing.T) (out []string) {
 	}
 	return out
 }
+
+// TestFilesDocument holds the table of the state directory in docs/files.md to that in ARCHITECTURE.md, which also says
+// which room writes a file.
+func TestFilesDocument(t *testing.T) {
+	rows := func(name, heading string, columns ...int) (out []string) {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(string(data), heading)
+		text, _, _ = strings.Cut(text, "\n## ")
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "| `") {
+				continue
+			}
+			cells, row := strings.Split(strings.Trim(line, "|\n"), "|"), ""
+			for _, i := range columns {
+				row += "| " + strings.TrimSpace(strings.ReplaceAll(cells[i], " (`owed/logs.go`)", "")) + " "
+			}
+			out = append(out, row+"|")
+		}
+		return out
+	}
+	want := rows("../ARCHITECTURE.md", "\n## The state directory\n", 0, 2, 3)
+	if got := rows("../docs/files.md", "\n## In the state directory\n", 0, 1, 2); len(want) < 10 || !slices.Equal(got, want) {
+		t.Errorf("the table of docs/files.md is not\n%s", strings.Join(want, "\n"))
+	}
+}
