@@ -302,6 +302,23 @@ func TestInit(t *testing.T) {
 	}
 }
 
+// Properties of .NET that double each other fill no memory, and are known to the build alone.
+func TestDoubledProperties(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("<Project><PropertyGroup><A0>1</A0><PackageId>B</PackageId>")
+	for i := range 64 {
+		fmt.Fprintf(&text, "<A%d>$(A%[2]d)$(A%[2]d)</A%[1]d>", i+1, i)
+	}
+	text.WriteString("<Version>$(A2)</Version><Description>$(A64)</Description></PropertyGroup></Project>")
+	m := new(manifests)
+	if err := m.readCsproj("A.csproj", []byte(text.String())); err != nil || len(m.packages) != 1 {
+		t.Fatal(err, m.packages)
+	}
+	if p := m.packages[0]; p.name != "B" || p.version != "1111" || p.description != "" {
+		t.Errorf("%.200q", p)
+	}
+}
+
 // What a package that npm does not publish says of the server holds for its image, or where it runs.
 func TestInitOfPrivatePackage(t *testing.T) {
 	dir := directory(t, "package.json", `{"name":"n","private":true,"version":"3.0.0","description":"Notes","mcpName":"com.acme/n",

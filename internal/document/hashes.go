@@ -89,13 +89,15 @@ func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, met
 	if err != nil {
 		return nil, InvalidError(path, err)
 	}
-	real, err := filepath.EvalSymlinks(path) // a link stays one
+	real := path
+	st, err := os.Lstat(path)
+	if err == nil && st.Mode().Type() == os.ModeSymlink { // it stays one
+		if real, err = filepath.EvalSymlinks(path); err == nil {
+			st, err = os.Stat(real)
+		}
+	}
 	if err != nil {
 		return nil, OpenError(path, err)
-	}
-	st, err := os.Stat(real)
-	if err != nil {
-		return nil, err
 	}
 	_, now, err := ReadFile(real, os.Open)
 	if err == nil && !bytes.Equal(now, was) {

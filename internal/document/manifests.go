@@ -253,9 +253,7 @@ func (m *manifests) readCsproj(file string, data []byte) error {
 		for _, property := range g.Properties {
 			if text := strings.TrimSpace(property.Text); text != "" {
 				name := strings.ToLower(property.XMLName.Local)
-				said[name] = propertyRE.ReplaceAllStringFunc(text, func(of string) string {
-					return cmp.Or(said[strings.ToLower(of[2:len(of)-1])], of)
-				})
+				said[name] = expandProperties(text, said)
 			}
 		}
 	}
@@ -281,6 +279,26 @@ func (m *manifests) readCsproj(file string, data []byte) error {
 
 // propertyRE matches the use of a property in a project of .NET.
 var propertyRE = regexp.MustCompile(`\$\(\w+\)`)
+
+// maxProperty bounds a text with properties in it, in bytes: a line that uses the one before it twice doubles it.
+const maxProperty = 1 << 10
+
+// expandProperties puts the properties that are said into a text. It leaves what is not said, or is too long.
+func expandProperties(text string, said map[string]string) string {
+	if len(text) > maxProperty {
+		return text
+	}
+	full := propertyRE.ReplaceAllStringFunc(text, func(of string) string {
+		if value := said[strings.ToLower(of[2:len(of)-1])]; value != "" && len(value) <= maxProperty {
+			return value
+		}
+		return of
+	})
+	if len(full) > maxProperty {
+		return text
+	}
+	return full
+}
 
 // readBundle reads the manifest of an MCPB bundle, which does not say where the bundle will be.
 func (m *manifests) readBundle(file string, data []byte) error {

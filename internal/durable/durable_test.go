@@ -217,6 +217,21 @@ func TestReplace(t *testing.T) {
 	}
 }
 
+// A link that is replaced gives the mode of what it leads to, never its own, which is that of everybody.
+func TestReplaceLink(t *testing.T) {
+	dir := t.TempDir()
+	link, real := filepath.Join(dir, "link"), filepath.Join(dir, "real")
+	if err := errors.Join(os.WriteFile(real, []byte("old"), 0o600), os.Symlink("real", link)); err != nil {
+		t.Skip(err)
+	}
+	if err := Replace(filepath.Join(t.TempDir(), "journal"), []File{{Path: link, Data: []byte("new")}}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode() != 0o600 || content(t, real) != "old" {
+		t.Error(info, err, content(t, real))
+	}
+}
+
 func TestReplaceRefuses(t *testing.T) {
 	dir := t.TempDir()
 	p := filepath.Join(dir, "x")

@@ -72,7 +72,8 @@ func Replace(journalPath string, files []File) error {
 		if files[i].Was, err = digestFile(files[i].Path); err != nil {
 			return fmt.Errorf("journal %s: %w", journalPath, err)
 		}
-		if info, err := os.Lstat(files[i].Path); err == nil && files[i].Perm == 0 && !files[i].Remove {
+		// through a link, as the digest is: a link's own mode is 0777
+		if info, err := os.Stat(files[i].Path); err == nil && files[i].Perm == 0 && !files[i].Remove {
 			files[i].Perm = info.Mode().Perm()
 		}
 	}

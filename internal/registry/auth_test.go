@@ -169,6 +169,8 @@ func TestParseProofKeyOfPEM(t *testing.T) {
 		return block("PRIVATE KEY", der, err)
 	}
 	sec1, err := x509.MarshalECPrivateKey(p384)
+	locked := string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte("x"),
+		Headers: map[string]string{"Proc-Type": "4,ENCRYPTED", "DEK-Info": "AES-256-CBC,00"}}))
 	seed := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
 	for name, c := range map[string]struct {
 		a    Algorithm
@@ -183,6 +185,10 @@ func TestParseProofKeyOfPEM(t *testing.T) {
 		"the other one":      {ECDSAP384, pkcs8(seed), "private key: is one of another algorithm: say --algorithm ed25519"},
 		"another curve":      {ECDSAP384, pkcs8(p256), "private key: is neither one of Ed25519 nor of P-384"},
 		"a public key":       {Ed25519, block("PUBLIC KEY", nil, nil), `private key: PEM block is "PUBLIC KEY", not a private key`},
+		"a pair":             {Ed25519, block("PUBLIC KEY", nil, nil) + pkcs8(seed), "v=MCPv1; k=ed25519; p="},
+		"Windows":            {Ed25519, strings.ReplaceAll(pkcs8(seed), "\n", "\r\n"), "v=MCPv1; k=ed25519; p="},
+		"a key of ssh":       {Ed25519, block("OPENSSH PRIVATE KEY", nil, nil), `private key: PEM block is "OPENSSH PRIVATE KEY", not a private key as`},
+		"an old password":    {ECDSAP384, locked, `private key: PEM block is "EC PRIVATE KEY", not a private key without a password`},
 		"with a password":    {Ed25519, block("ENCRYPTED PRIVATE KEY", nil, nil), `private key: PEM block is "ENCRYPTED PRIVATE KEY", not a`},
 		"no key":             {Ed25519, block("PRIVATE KEY", []byte("secret"), nil), "private key: its PEM cannot be parsed"},
 		"P-384, hexadecimal": {Ed25519, strings.Repeat("07", 48), "private key: has 48 bytes; an ed25519 seed has 32: it is one of P-384"},

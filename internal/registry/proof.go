@@ -51,10 +51,8 @@ func ParseProofKey(a Algorithm, text string) (*ProofKey, error) {
 	if a != Ed25519 && a != ECDSAP384 {
 		return nil, fmt.Errorf("algorithm %+q is neither %s nor %s", string(a), Ed25519, ECDSAP384)
 	}
-	for block, rest := pem.Decode([]byte(text)); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "EC PARAMETERS" { // which openssl writes before some keys
-			return parsePEM(a, block)
-		}
+	if block := findKey([]byte(text)); block != nil {
+		return parsePEM(a, block)
 	}
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil {
@@ -79,17 +77,32 @@ func ParseProofKey(a Algorithm, text string) (*ProofKey, error) {
 	return k, nil
 }
 
+// findKey returns the first block of PEM that is a private key, behind a curve, a public key or a certificate. If there
+// is none it is the last block; nil if there is no block at all.
+func findKey(text []byte) (block *pem.Block) {
+	for next, rest := pem.Decode(text); next != nil; next, rest = pem.Decode(rest) {
+		if block = next; strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			break
+		}
+	}
+	return block
+}
+
 // parsePEM reads a block of PEM, whose key must be one of a.
 func parsePEM(a Algorithm, block *pem.Block) (*ProofKey, error) {
 	var key any
 	var err error
-	switch block.Type {
-	case "PRIVATE KEY":
+	switch {
+	case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
+		return nil, fmt.Errorf("private key: PEM block is %+q, not a private key without a password: "+
+			"'openssl pkey' takes the password away", block.Type)
+	case block.Type == "PRIVATE KEY":
 		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	case "EC PRIVATE KEY":
+	case block.Type == "EC PRIVATE KEY":
 		key, err = x509.ParseECPrivateKey(block.Bytes)
 	default:
-		return nil, fmt.Errorf("private key: PEM block is %+q, not a private key without a password", block.Type)
+		return nil, fmt.Errorf("private key: PEM block is %+q, not a private key as 'openssl genpkey' writes it",
+			block.Type)
 	}
 	if err != nil {
 		return nil, errors.New("private key: its PEM cannot be parsed")

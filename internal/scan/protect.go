@@ -66,7 +66,7 @@ type ProtectedServer struct {
 	Err     error   `json:"-"`                // of one that failed
 }
 
-// Outcome is what became of a server.
+// Outcome is what [Protect] did about a server.
 type Outcome string
 
 // The values of Outcome.

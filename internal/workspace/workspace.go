@@ -10,6 +10,11 @@
 // spacing ([SetFacet], [AddServers] …). Each result is parsed, and an edit that changes anything else is
 // refused. The edits do no I/O.
 //
+// # Advisories
+//
+// hallmark.toml may name databases of what is known against versions of packages. An [AdvisoryDatabase] is
+// opened once and asked about all packages of the lock.
+//
 // # Entries of the lock
 //
 // An entry of hallmark.lock is compared with what surrounds it: the declaration that it was pinned

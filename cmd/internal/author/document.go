@@ -86,7 +86,7 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 	return data, nil
 }
 
-// lead is err, whose hint makes hashes anew of the document with the values in it.
+// lead adds the values to the command that the hint of err names, so that it hashes the document with them in it.
 func (p placeholders) lead(err error) error {
 	const remake = "hash-gen --write "
 	e, ok := errors.AsType[*evidence.Error](err)

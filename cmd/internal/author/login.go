@@ -70,7 +70,8 @@ stays in the shell's history; prefer --private-key-file, which takes "-" for sta
 	return c
 }
 
-// refuseVaults lets c say what leads on where the official client would have a key in a vault sign, by its flags.
+// refuseVaults has c take the arguments and flags by which the official client signs with a key in a vault, and refuse
+// them with what to do instead.
 func refuseVaults(c *cobra.Command) {
 	flags, args := []string{"resource", "vault", "key"}, c.Args
 	for _, name := range flags {
