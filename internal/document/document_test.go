@@ -384,6 +384,7 @@ func TestBundleOfOtherVersion(t *testing.T) {
 	for manifest, says := range map[string]string{
 		`{"version":"1.0.0"}`:       "",
 		`{"version":"v1.0.0"}`:      "",
+		`{"version":"V1.0.0+x.1"}`:  "",
 		`{"version":"2.0.0"}`:       "", // of the package
 		`{}`:                        "",
 		`[]`:                        "",

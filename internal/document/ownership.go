@@ -182,7 +182,10 @@ func (s *Subject) readBundle(d *fetch.Download, limit int64) evidence.Report {
 	if err != nil {
 		return formEvidence(d, "it is no MCPB bundle: "+err.Error())
 	}
-	bare := func(version string) string { return strings.TrimPrefix(version, "v") }
+	bare := func(version string) string {
+		version, _, _ = strings.Cut(version, "+") // of a build: no other version
+		return strings.TrimPrefix(strings.ToLower(version), "v")
+	}
 	if states == "" || bare(states) == bare(s.Of.Packages[i].Version) || bare(states) == bare(s.Of.Version) {
 		return nil
 	}

@@ -217,7 +217,11 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 					}
 					fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
 				}
-				fmt.Fprintf(a.Stderr, "%s: %s written to %s\n", a.Name, evidence.Count(len(hashes.Files), "hash"), name)
+				to := name
+				if real, err := os.Readlink(name); err == nil {
+					to += ", which is a link to " + surface.Escape(real)
+				}
+				fmt.Fprintf(a.Stderr, "%s: %s written to %s\n", a.Name, evidence.Count(len(hashes.Files), "hash"), to)
 				return nil
 			}
 			return a.WriteJSON(map[string]any{"file_hashes": object}, nil)

@@ -2,10 +2,10 @@ package client
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -107,8 +107,9 @@ func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 // HintUnanswered returns what to do about the error of a call, if that is that no answer came.
 func HintUnanswered(err error) string {
 	var unanswered *url.Error
+	var broken *net.OpError
 	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &unanswered) ||
-		errors.Is(err, context.Canceled) {
+		!unanswered.Timeout() && !errors.As(err, &broken) {
 		return ""
 	}
 	return "see whether the address is right, and run the command again when the registry can be reached"
