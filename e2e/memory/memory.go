@@ -1,5 +1,5 @@
 // Package memory lets tests keep their files in memory. Programs sync what they write, and deleting thousands of small
-// files takes a journal long: on a disk both are a quarter of what a script costs. Tests whose subject is the disk
+// files takes a journal long: on a disk both are a fifth of what a script takes. Tests whose subject is the disk
 // stay on it.
 package memory
 

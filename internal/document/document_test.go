@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -365,8 +366,12 @@ func TestHashesOfLinkedDocument(t *testing.T) {
 	dir := t.TempDir()
 	link, real := filepath.Join(dir, "server.json"), filepath.Join(dir, "real.json")
 	was := []byte(text(release, ""))
-	if err := errors.Join(os.WriteFile(real, was, 0o640), os.Symlink("real.json", link)); err != nil {
-		t.Skip(err)
+	err := errors.Join(os.WriteFile(real, was, 0o640), os.Symlink("real.json", link))
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("this user may not make links: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	ref, err := artifact.Parse(wheel)
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -221,8 +222,12 @@ func TestReplace(t *testing.T) {
 func TestReplaceLink(t *testing.T) {
 	dir := t.TempDir()
 	link, real := filepath.Join(dir, "link"), filepath.Join(dir, "real")
-	if err := errors.Join(os.WriteFile(real, []byte("old"), 0o600), os.Symlink("real", link)); err != nil {
-		t.Skip(err)
+	err := errors.Join(os.WriteFile(real, []byte("old"), 0o600), os.Symlink("real", link))
+	if err != nil && runtime.GOOS == "windows" {
+		t.Skip("this user may not make links: ", err)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := Replace(filepath.Join(t.TempDir(), "journal"), []File{{Path: link, Data: []byte("new")}}); err != nil {
 		t.Fatal(err)

@@ -86,10 +86,11 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 	return data, nil
 }
 
-// lead adds the values to the command that the hint of err names, so that it hashes the document with them in it.
+// lead adds the values to the command that the hint of err names, so that it hashes the document with them in it. An
+// error that holds another one besides stays as it is.
 func (p placeholders) lead(err error) error {
 	const remake = "hash-gen --write "
-	e, ok := errors.AsType[*evidence.Error](err)
+	e, ok := err.(*evidence.Error)
 	if !ok || len(p) == 0 || !strings.Contains(e.Hint, remake) {
 		return err
 	}
