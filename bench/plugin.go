@@ -119,8 +119,15 @@ func writePlugin(dir string, files, bytes int) error {
 	const body = `
 class Item%d {
   constructor(name, options = {}) { this.name = name; this.options = { depth: 3, ...options }; }
-  *walk(list) { for (const [key, value] of Object.entries(list ?? {})) { if (value && typeof value === 'object') yield* this.walk(value); else yield [key, String(value)]; } }
-  async send(message) { try { return await this.options.send?.({ name: this.name, message, at: Date.now() }); } catch (error) { throw new Error("item: " + error.message); } }
+  *walk(list) {
+    for (const [key, value] of Object.entries(list ?? {})) {
+      if (value && typeof value === 'object') yield* this.walk(value); else yield [key, String(value)];
+    }
+  }
+  async send(message) {
+    try { return await this.options.send?.({ name: this.name, message, at: Date.now() }); }
+    catch (error) { throw new Error("item: " + error.message); }
+  }
 }
 exports.Item%d = Item%d;
 `

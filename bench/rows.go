@@ -103,9 +103,10 @@ func document(r *rand.Rand, name, version string) ([]byte, error) {
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-var words = strings.Fields(`weather files search calendar notes memory browser database query graph vector music
-	image video audio mail message chat issue review build deploy monitor metrics logs trace cloud storage bucket queue
-	stream market stock crypto wallet payment invoice order ticket support crawl scrape translate summarize extract convert
-	render draw map route travel flight hotel recipe health fitness sensor device camera printer robot garden energy solar
-	battery vehicle parking legal contract policy audit security scan secret identity access token session profile friend
-	game puzzle chess poetry story book library paper citation science chemistry physics biology genome protein planet`)
+var words = strings.Fields(`weather files search calendar notes memory browser database query graph vector music image video audio mail
+	message chat issue review build deploy monitor metrics logs trace cloud storage bucket queue stream market
+	stock crypto wallet payment invoice order ticket support crawl scrape translate summarize extract convert
+	render draw map route travel flight hotel recipe health fitness sensor device camera printer robot garden
+	energy solar battery vehicle parking legal contract policy audit security scan secret identity access token
+	session profile friend game puzzle chess poetry story book library paper citation science chemistry physics
+	biology genome protein planet`)

@@ -201,8 +201,10 @@ func (b *starts) publish(count, bytes int) (stop func(), err error) {
 	const server = `require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method } = JSON.parse(line);
   if (id === undefined) return;
-  const result = method === 'initialize' ? { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: { name: 'large', version: '1' } }
-    : method === 'tools/list' ? { tools: [{ name: 'hello', description: 'Say hello.', inputSchema: { type: 'object' } }] } : {};
+  const hello = { name: 'hello', description: 'Say hello.', inputSchema: { type: 'object' } };
+  const serverInfo = { name: 'large', version: '1' };
+  const result = method === 'tools/list' ? { tools: [hello] }
+    : method === 'initialize' ? { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo } : {};
   console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
 });
 `

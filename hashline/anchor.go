@@ -42,7 +42,8 @@ func parseAnchor(s string, width int) (anchor, *Error) {
 		return a, nil
 	}
 	if a.width < width {
-		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and those that are shown have %d; copy it whole",
+		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and those that are shown have %d; copy "+
+			"it whole",
 			a.text, a.width, width)
 	}
 	a.tag, err = strconv.ParseUint(m[2], 16, 16)

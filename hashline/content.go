@@ -60,8 +60,9 @@ func CheckContent(content string, read *File, o Options) error {
 	if what == "" {
 		return nil
 	}
-	return refuse(EchoedTags, "line %d of content holds %s; give the text of lines only, without NUMBER:TAG| and without "+
-		"what is in brackets. If the file itself is to hold this, repeat the call with tags_meant true", number, what)
+	return refuse(EchoedTags, "line %d of content holds %s; give the text of lines only, without NUMBER:TAG| and "+
+		"without what is in brackets. If the file itself is to hold this, repeat the call with tags_meant true", number,
+		what)
 }
 
 // findEcho returns the first line of content that was copied from what a reader is shown, and what shows that. Lines

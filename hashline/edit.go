@@ -177,8 +177,8 @@ func applyChanges(base, f *File, changes []change, p plan) (*Result, error) {
 		if len(f.data) > 0 && !f.FinalNewline() && slices.ContainsFunc(p.steps, func(s step) bool { return s.ended }) {
 			why = `; its last line has no line feed, and to append "" adds one`
 		}
-		return nil, refuse(NoChange, "the operations leave the file as it is: what they would write stands there already; "+
-			"nothing was written%s", why)
+		return nil, refuse(NoChange, "the operations leave the file as it is: what they would write stands there "+
+			"already; nothing was written%s", why)
 	}
 	edited, err := Parse(out)
 	if err != nil {

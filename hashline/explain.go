@@ -80,8 +80,8 @@ func (d *finder) advise(a anchor) string {
 	case a.line > n:
 		return "Give the anchor of the line that is meant as it was shown"
 	}
-	return "Use " + d.anchor(a.line, a.width) + " if that line is meant, else the anchor of the one that is, as it was " +
-		"shown"
+	return "Use " + d.anchor(a.line, a.width) + " if that line is meant, else the anchor of the one that is, as " +
+		"it was shown"
 }
 
 // anchor is the anchor of a line, with a tag at least as wide as is shown.

@@ -88,7 +88,8 @@ type mapper struct {
 	from, onto *File
 	others     []lcs.Diff
 	inside     map[int][]lcs.Diff // by index of others: the same without white space at the ends of lines
-	only       map[string]*seen   // lines that are looked for, by content without white space at its end; made when needed
+	// lines that are looked for, by content without white space at its end; made when needed
+	only map[string]*seen
 }
 
 // seen is how many lines of each file have a content, and the last in onto.

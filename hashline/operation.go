@@ -82,9 +82,9 @@ func checkLength(op Operation, first, last int) *Error {
 	if last-first <= to.line-from.line {
 		return nil
 	}
-	err := refuse(AnchorNotFound, "the range %s to %s is of %d lines as you number them, and would be of %d, lines %d to "+
-		"%d, where the tags are found; give the numbers and tags of its first and its last line anew", from.text, to.text,
-		to.line-from.line+1, last-first+1, first, last)
+	err := refuse(AnchorNotFound, "the range %s to %s is of %d lines as you number them, and would be of %d, "+
+		"lines %d to %d, where the tags are found; give the numbers and tags of its first and its last line anew",
+		from.text, to.text, to.line-from.line+1, last-first+1, first, last)
 	err.Candidates = []int{first, last}
 	return err
 }

@@ -89,8 +89,8 @@ func (s shift) apply(changes []change) error {
 		}
 		if next < len(s.diffs) && s.reaches[next].Start <= end {
 			d := s.diffs[next]
-			err := refuse(Stale, "the file was changed in or beside its lines too, from line %d to %d as they were read; "+
-				"read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
+			err := refuse(Stale, "the file was changed in or beside its lines too, from line %d to %d as they "+
+				"were read; read the lines again", d.Start+1, max(d.End, d.Start+1)).in(c.operation)
 			err.Line = d.ReplStart + 1
 			return err
 		}

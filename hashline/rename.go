@@ -38,8 +38,9 @@ func (p *plan) rename(f *File, all []renaming) *Error {
 		for i, m := range found {
 			if m.from < at {
 				a, b := found[i-1].of.Operation, m.of.Operation
-				return refuse(Overlap, "operation %d and operation %d (replace_all) overlap: both replace a part of %s in "+
-					"line %d; make one of them", a+1, b+1, quote(string(line[found[i-1].from:m.end])), n).about(a, b)
+				return refuse(Overlap, "operation %d and operation %d (replace_all) overlap: both replace a part "+
+					"of %s in line %d; make one of them", a+1, b+1, quote(string(line[found[i-1].from:m.end])),
+					n).about(a, b)
 			}
 			replaced = append(append(replaced, line[at:m.from]...), m.of.by...)
 			at = m.end

@@ -72,8 +72,8 @@ func ParseOperation(text string) (Operation, error) {
 		return Operation{}, err
 	}
 	if name == ReplaceAll {
-		return Operation{}, refuse(Invalid, "replace_all is not written as one text; give an object with op replace_all, the "+
-			"old text as anchor and the new one as content")
+		return Operation{}, refuse(Invalid, "replace_all is not written as one text; give an object with op "+
+			"replace_all, the old text as anchor and the new one as content")
 	}
 	op := Operation{Op: name}
 	behind := strings.TrimLeft(rest, blanks)
@@ -86,16 +86,16 @@ func ParseOperation(text string) (Operation, error) {
 	}
 	content, quoted, with := textContent(rest)
 	if content != nil && quoted == 0 && !with && (name == Replace || name == ReplaceRange) {
-		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range such as 1:a3..3:0e, then the "+
-			"word with, then the new lines in quotes", name, op.Anchor, quote(*content))
+		return op, refuse(Invalid, "%s %s is followed by %s; it takes one anchor or a range such as 1:a3..3:0e, "+
+			"then the word with, then the new lines in quotes", name, op.Anchor, quote(*content))
 	}
 	op.Content = content
 	if content == nil {
 		return op, nil
 	}
 	if part := readTwice(*content, quoted); part != "" {
-		return op, refuse(Invalid, "the content of %s %s holds %s, and may end before that; give one operation a text, or "+
-			"an object with op, anchor and content", name, op.Anchor, quote(strings.TrimSpace(part)))
+		return op, refuse(Invalid, "the content of %s %s holds %s, and may end before that; give one operation a "+
+			"text, or an object with op, anchor and content", name, op.Anchor, quote(strings.TrimSpace(part)))
 	}
 	return op, nil
 }

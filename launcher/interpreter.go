@@ -48,8 +48,8 @@ var interpreters = map[string]interpreter{
 
 // interpreterAliases are other names of interpreters with the same options.
 var interpreterAliases = map[string]string{
-	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python", "py": "python",
-	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
+	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python",
+	"py": "python", "bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
 var versionSuffix = sync.OnceValue(func() *regexp.Regexp {
@@ -156,7 +156,8 @@ func launcherIn(file string) string {
 	if versioned, _, ok := strings.Cut(base, "-"); ok && versioned == "yarn" {
 		return "yarn"
 	}
-	if found, isCommand := strings.CutSuffix(name, "-cli"); slices.Contains(ofNode, found) && (isCommand || base == name) {
+	if found, isCommand := strings.CutSuffix(name, "-cli"); slices.Contains(ofNode, found) &&
+		(isCommand || base == name) {
 		return found
 	}
 	parts := strings.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")), "/")

@@ -74,19 +74,20 @@ import (
 
 // Target is what a command line runs.
 type Target struct {
-	Launcher       string    // "npx", "uv tool run", "docker run", "node", … or "" if the command is the server itself
-	Wrapper        string    // "env", "cmd" or "sh" around it, "" if it stands alone
-	Packages       []Package // what is downloaded and run; the first names the server, unless Bin comes from another
-	Bin            string    // the executable, if the command line names one beside the package
-	File           string    // the script, archive, directory or Go package of this machine that is run
-	Module         string    // of python -m: found where the interpreter looks for modules
-	Dir            string    // the directory whose project is used: uv run --directory, --project
-	WorkDir        string    // that the server is started in: uv run --directory; "" for that of the launcher
-	Args           []string  // arguments that reach the server
-	Opaque         string    // why the grammar cannot tell, or ""
-	Shell          bool      // it is opaque because a shell would read it
-	Fetches        bool      // it is opaque, and downloads what it runs
-	IgnoredOptions []string  // options that the launcher follows and Hallmark does not: they choose an interpreter, or how versions are resolved
+	Launcher string    // "npx", "uv tool run", "docker run", "node", … or "" if the command is the server itself
+	Wrapper  string    // "env", "cmd" or "sh" around it, "" if it stands alone
+	Packages []Package // what is downloaded and run; the first names the server, unless Bin comes from another
+	Bin      string    // the executable, if the command line names one beside the package
+	File     string    // the script, archive, directory or Go package of this machine that is run
+	Module   string    // of python -m: found where the interpreter looks for modules
+	Dir      string    // the directory whose project is used: uv run --directory, --project
+	WorkDir  string    // that the server is started in: uv run --directory; "" for that of the launcher
+	Args     []string  // arguments that reach the server
+	Opaque   string    // why the grammar cannot tell, or ""
+	Shell    bool      // it is opaque because a shell would read it
+	Fetches  bool      // it is opaque, and downloads what it runs
+	// options that the launcher follows and Hallmark does not: they choose an interpreter, or how versions are resolved
+	IgnoredOptions []string
 
 	// Direct reports that the command itself, or an interpreter and File, is all that is
 	// started: their hashes cover all that the command line names.
@@ -218,7 +219,8 @@ func wholeLine(command string) (program string, ok bool) {
 
 // filledIn is a text that a client replaces by something else, with what stands there without a value.
 var filledIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
+	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}` +
+		`|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
 })
 
 // chosenLater reports whether a client fills in the name of the program of a command, not just its directory, and what

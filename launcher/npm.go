@@ -114,7 +114,8 @@ func isLocal(name string) bool { return localPath().MatchString(name) }
 
 // localPath is the beginning of a path, which a client may fill in.
 var localPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
+	return regexp.MustCompile(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
+		`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
 })
 
 var (

@@ -44,8 +44,8 @@ var choosing = []string{"-p", "--python", "--python-preference", "--managed-pyth
 	"--prerelease", "--resolution", "--exclude-newer", "--fetch-missing-python"}
 
 // elsewhere are the options of uv run that choose another environment, or variables.
-var elsewhere = []string{"--env-file", "--with-editable", "--with-requirements", "--isolated", "--no-project", "--active",
-	"--package"}
+var elsewhere = []string{"--env-file", "--with-editable", "--with-requirements", "--isolated", "--no-project",
+	"--active", "--package"}
 
 // ignoredOptions returns those of options with one of names, which the launcher follows and Hallmark does not, as they
 // are written.
@@ -67,7 +67,8 @@ func ignoredOptions(options []option, names ...string) (out []string) {
 var uvOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress",
 		"--native-tls", "--system-certs", "--no-config", "--no-python-downloads"},
-	values: []string{"--directory", "--project", "--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
+	values: []string{"--directory", "--project", "--color", "--cache-dir", "--python-preference",
+		"--allow-insecure-host"},
 }
 
 func readUV(name string, words []word) Target {
@@ -172,7 +173,8 @@ func readPipx(name string, words []word) Target {
 		t.Packages = []Package{requirementPackage(spec[0])}
 		t.Bin = rest[0].text
 	case webURL().MatchString(rest[0].text):
-		t.Packages = []Package{{Text: rest[0].text, Ecosystem: HTTPS, Name: rest[0].text, Pin: Unpinned, at: rest[0].at}}
+		t.Packages = []Package{{Text: rest[0].text, Ecosystem: HTTPS, Name: rest[0].text,
+			Pin: Unpinned, at: rest[0].at}}
 	case strings.HasSuffix(rest[0].text, ".py") || strings.Contains(rest[0].text, "/"):
 		t.File = rest[0].text
 	default:

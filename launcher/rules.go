@@ -59,8 +59,8 @@ var Rules = map[string]string{
 	RulePlainHTTP: "The server is reached without encryption: whoever is on the way reads and changes what it says.",
 	RuleSecret: "A secret stands in the arguments, where every process of the machine and every copy of the " +
 		"file shows it.",
-	RuleSecretText: "A secret stands in the file as the value of a variable or a header, where every copy of the file " +
-		"shows it.",
+	RuleSecretText: "A secret stands in the file as the value of a variable or a header, where every copy of " +
+		"the file shows it.",
 	RuleWritable: "The executable, or a directory above it, can be written by others, who can put another program " +
 		"there.",
 	RuleMalformed: "The entry cannot be read as one server, so that what its client starts is not known.",

@@ -93,7 +93,8 @@ func Redact(args []string) []string {
 		if i == 0 || isReference(arg) || strings.HasPrefix(arg, "-") {
 			continue
 		}
-		if secretFlag().MatchString(args[i-1]) || keyFlag().MatchString(args[i-1]) && looksKey(arg) || shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
+		if secretFlag().MatchString(args[i-1]) || keyFlag().MatchString(args[i-1]) && looksKey(arg) ||
+			shortFlag().MatchString(args[i-1]) && looksChosen(arg) {
 			out[i] = redactedText
 		}
 	}
@@ -118,7 +119,8 @@ func redact(s string) string {
 				return found // "Bearer ${TOKEN}"
 			}
 			out := m[1] + redactedText
-			if quote := m[2][:1]; (quote == `"` || quote == `'`) && strings.HasSuffix(strings.TrimRight(m[1], " =:\t"), quote) {
+			if quote := m[2][:1]; (quote == `"` || quote == `'`) && strings.HasSuffix(strings.TrimRight(m[1], " =:\t"),
+				quote) {
 				out = m[1] + quote + redactedText + quote // of JSON
 			}
 			if len(m) > 3 {
@@ -160,8 +162,10 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 
 // example is what documents write in the place of a secret: "YOUR_API_KEY", "xoo_your_key_here", "sk-...".
 var example = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:[a-z]{1,8}[-_ ])?your(?:[-_ ](?:api|access|secret|private|client|personal|auth|bot|service|user|` +
-		`account|app))*[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$|^[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,})$`)
+	return regexp.MustCompile(`(?i)^(?:[a-z]{1,8}[-_ ])?your` +
+		`(?:[-_ ](?:api|access|secret|private|client|personal|auth|bot|service|user|` +
+		`account|app))*[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$` +
+		`|^[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,})$`)
 })
 
 // isReference reports whether a value is empty, a reference, or an example that the user is to replace.

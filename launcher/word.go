@@ -137,7 +137,8 @@ func isGiven(options []option, names ...string) bool { return len(valuesOf(optio
 
 // unknownOption is why a command line with an option outside the table is opaque.
 func unknownOption(launcher, option string) string {
-	return fmt.Sprintf("%s option %+q is not known, so Hallmark cannot tell its value from what follows", launcher, option)
+	return fmt.Sprintf("%s option %+q is not known, so Hallmark cannot tell its value from what follows", launcher,
+		option)
 }
 
 // edit puts words in the place of a part of the arguments.

@@ -104,7 +104,8 @@ func (p *problems) decodeCapabilities(m *Manifest, v any) {
 	for _, k := range []struct {
 		kind string
 		to   *[]string
-	}{{"tools", &m.Capabilities.Tools}, {"resources", &m.Capabilities.Resources}, {"prompts", &m.Capabilities.Prompts}} {
+	}{{"tools", &m.Capabilities.Tools}, {"resources", &m.Capabilities.Resources},
+		{"prompts", &m.Capabilities.Prompts}} {
 		all, _ := kinds[k.kind].([]any)
 		for i, e := range all {
 			at := "/capabilities/" + k.kind

@@ -116,10 +116,12 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 		case other == "":
 			first.Reason = c.explainLineEnds(ctx, claim, profiles)
 		case c.m.Profile == "": // strictly
-			*first = evidence.CannotVerify(claim, evidence.Ambiguous, fmt.Sprintf("the files have this hash under profile %s; "+
-				"with --strict only profile %s counts, or the one that x-hash-profile names", other, tree.Guide))
+			*first = evidence.CannotVerify(claim, evidence.Ambiguous,
+				fmt.Sprintf("the files have this hash under profile %s; "+
+					"with --strict only profile %s counts, or the one that x-hash-profile names", other, tree.Guide))
 		default:
-			first.Reason = fmt.Sprintf("the files have this hash under profile %s, and x-hash-profile names %s", other, c.m.Profile)
+			first.Reason = fmt.Sprintf("the files have this hash under profile %s, and x-hash-profile names %s", other,
+				c.m.Profile)
 		}
 	}
 	c.add(*first)

@@ -161,7 +161,9 @@ func (c *check) integrityEvidence(e External) {
 // neither declared nor there: a host refuses to load them.
 func (c *check) neededExternals(u *usage) (n int) {
 	for name, all := range u.external {
-		if !all.optional() || c.b.HasModule(name) || slices.ContainsFunc(c.m.Externals, func(e External) bool { return e.Name == name }) {
+		if !all.optional() || c.b.HasModule(name) || slices.ContainsFunc(c.m.Externals, func(e External) bool {
+			return e.Name == name
+		}) {
 			n++
 		}
 	}

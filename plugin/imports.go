@@ -184,7 +184,8 @@ func (u *usage) followTargets(b *resolver, file string, each func(file string, s
 	}
 	p, err := readPackage(b.Contents[file])
 	if err != nil {
-		u.computed[file] = append(u.computed[file], site{Import{Kind: Use, Specifier: err.Error(), Computed: true}, file})
+		u.computed[file] = append(u.computed[file], site{Import{Kind: Use, Specifier: err.Error(), Computed: true},
+			file})
 	}
 	for _, target := range packageTargets(p) {
 		u.classify(b, site{Import{Kind: Require, Specifier: target}, file}, func(target string) {
@@ -451,7 +452,8 @@ func (c *check) globalEvidence(u *usage, at func(site, string) evidence.Claim) {
 			continue
 		}
 		e := evidence.CannotVerify(at(all[0], ManifestFile+", permissions"), evidence.Computed,
-			"whether it calls this global is known only when it runs; the permission "+need+" is not declared"+all.others())
+			"whether it calls this global is known only when it runs; the permission "+need+" is not declared"+
+				all.others())
 		e.Observed.Text, e.Fix = name, spellPermission(need)
 		c.add(e)
 	}

@@ -147,7 +147,9 @@ func (s Signature) verify(keys *TrustedKeys, message []byte, c *check) (TrustedK
 		return keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
 	}
 	// A file of base64 alone states nothing: each key is tried under its own algorithm.
-	if !slices.ContainsFunc(SignatureAlgorithms(), func(a SignatureAlgorithm) bool { return CheckSignatureShape(a, raw) == nil }) {
+	if !slices.ContainsFunc(SignatureAlgorithms(), func(a SignatureAlgorithm) bool {
+		return CheckSignatureShape(a, raw) == nil
+	}) {
 		return TrustedKey{}, fmt.Errorf("%w of any algorithm that is known", ErrShape)
 	}
 	for _, alg := range SignatureAlgorithms() {

@@ -25,11 +25,14 @@ func SignatureAlgorithms() []SignatureAlgorithm {
 
 // Known reports whether a, in any case of its letters, can be verified.
 func (a SignatureAlgorithm) Known() bool {
-	return slices.ContainsFunc(SignatureAlgorithms(), func(b SignatureAlgorithm) bool { return strings.EqualFold(string(a), string(b)) })
+	return slices.ContainsFunc(SignatureAlgorithms(), func(b SignatureAlgorithm) bool {
+		return strings.EqualFold(string(a), string(b))
+	})
 }
 
 // otherNames are what other programs call the algorithms.
-var otherNames = map[string]SignatureAlgorithm{"eddsa": Ed25519, "rs256": RSASHA256, "es256": ECDSAP256, "es384": ECDSAP384}
+var otherNames = map[string]SignatureAlgorithm{"eddsa": Ed25519, "rs256": RSASHA256, "es256": ECDSAP256,
+	"es384": ECDSAP384}
 
 // SignatureAlgorithmOf returns the algorithm that a name means: one of ours in any case of its letters, or the name
 // that JSON Web Algorithms have for it. Another name is returned as it is, and is not Known.

@@ -118,7 +118,8 @@ func (s *TrustedKeys) MergeRevoked(revoked *TrustedKeys) {
 // Verify returns the trusted key that made signature over message. With an id only the
 // key of that id is tried, without one each usable key of the algorithm. The error
 // wraps one of those of this package.
-func (s *TrustedKeys) Verify(alg SignatureAlgorithm, id string, message, signature []byte, now time.Time) (TrustedKey, error) {
+func (s *TrustedKeys) Verify(alg SignatureAlgorithm, id string, message, signature []byte,
+	now time.Time) (TrustedKey, error) {
 	if id != "" {
 		i := slices.IndexFunc(s.keys, func(k TrustedKey) bool { return k.ID == id })
 		if i < 0 {

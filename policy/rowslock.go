@@ -201,8 +201,8 @@ var (
 	// editedLockHint is about what hallmark.lock says of itself, which no command mends: whichever would write it
 	// anew has to believe it first.
 	editedLockHint = when(isOfLockItself, on(evidence.Mismatch, "hallmark.lock was edited or damaged since Hallmark "+
-		"wrote it, by hand or by a merge; restore it from version control, such as by 'git checkout -- hallmark.lock'; "+
-		"without a copy move it away, and what this machine accepted before says how to go on"))
+		"wrote it, by hand or by a merge; restore it from version control, such as by 'git checkout -- "+
+		"hallmark.lock'; without a copy move it away, and what this machine accepted before says how to go on"))
 	contentsHint = on(evidence.Mismatch, "these are not the contents that were locked: "+
 		"a published version never changes, so find out who changed it; 'hallmark upgrade' takes another version")
 	sourceHint = first(

@@ -76,8 +76,9 @@ var machineRows = []rule{
 	{
 		flows: []Flow{Pin, Install}, scheme: evidence.Approval, authority: evidence.Machine,
 		does: cells{allow, refused, refused, refused, refused, refused},
-		hint: first(undecided, in(Install, always("answer 'yes' at the prompt, or give --yes")), always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that "+
-			"is shown as consent")),
+		hint: first(undecided, in(Install, always("answer 'yes' at the prompt, or give --yes")),
+			always("answer 'yes' at the prompt, or give --yes, or --approve with the digest that "+
+				"is shown as consent")),
 	},
 	{
 		flows: []Flow{Launch, Bare}, scheme: evidence.Approval, authority: evidence.Machine,

@@ -33,8 +33,9 @@ var recordRows = []rule{
 		hint: publisherHint,
 	},
 	{
-		flows: []Flow{Generate, Verify, Send, Accept, Pin, Launch, Plugin}, scheme: evidence.File, authority: evidence.Registry,
-		does: cells{allow, integrity, allow, refused, operation, refused},
+		flows: []Flow{Generate, Verify, Send, Accept, Pin, Launch, Plugin}, scheme: evidence.File,
+		authority: evidence.Registry,
+		does:      cells{allow, integrity, allow, refused, operation, refused},
 		hint: on(evidence.Mismatch, "the bytes are not those that the package registry vouches for; "+
 			"a proxy or mirror may have changed them"),
 	},
@@ -64,7 +65,8 @@ var recordRows = []rule{
 		hint: first(when(func(e evidence.Evidence) bool { return strings.HasPrefix(e.Subject, "npm:") },
 			on(evidence.Absent, "publish it again, as 'npm publish' packs it")),
 			when(isOtherBundle, always("build the bundle of this version, or write the version that it has")),
-			on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another registryType")),
+			on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another "+
+				"registryType")),
 	},
 	{
 		flows: []Flow{Send, Accept}, scheme: evidence.File, authority: evidence.Record,
@@ -156,8 +158,8 @@ var recordRows = []rule{
 		does: cells{allow, refused, refused, refused, operation, refused},
 		hint: first(
 			in(Pin, on(evidence.Mismatch, "do not start it; name another version, or another package")),
-			in(Check, on(evidence.Mismatch, "do not start it again: 'hallmark unpin' takes the server out of the lock, "+
-				"and 'hallmark upgrade' takes another version; what it could read is known to others")),
+			in(Check, on(evidence.Mismatch, "do not start it again: 'hallmark unpin' takes the server out of "+
+				"the lock, and 'hallmark upgrade' takes another version; what it could read is known to others")),
 			advisoriesHint),
 	},
 }
@@ -196,7 +198,9 @@ var (
 	publisherHint = first(
 		when(isMismatch, tellRehash),
 		on(evidence.Absent, "run 'hallmark hash-gen --write server.json' to add file_hashes"))
-	ownershipHint = when(func(e evidence.Evidence) bool { return e.Outcome != evidence.Waived }, first(undecided, tellOwnership,
+	ownershipHint = when(func(e evidence.Evidence) bool {
+		return e.Outcome != evidence.Waived
+	}, first(undecided, tellOwnership,
 		always("the package must name the server that it belongs to (npm: \"mcpName\" in package.json)")))
 	recordHint = first(
 		on(evidence.Mismatch, "these are not the bytes that were published; do not run them"),
@@ -209,8 +213,9 @@ var (
 			"was published, and url under [registry] in hallmark.toml with where")),
 		on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry "+
 			"confirms it in the same operation; try again when it can be reached"), recordHint)
-	advisoriesHint = first(undecided, always("advisories under [policy] in hallmark.toml names a directory or a URL with "+
-		"npm/all.zip, PyPI/all.zip and Go/all.zip, as far as they are needed; put the archive there, or mend the name"))
+	advisoriesHint = first(undecided, always("advisories under [policy] in hallmark.toml names a directory or a "+
+		"URL with npm/all.zip, PyPI/all.zip and Go/all.zip, as far as they are needed; put the archive there, or "+
+		"mend the name"))
 	statusHint    = first(undecided, always("its publisher took it back; pin another version"))
 	takenBackHint = first(
 		on(evidence.Mismatch, "find out why it was taken back, then run 'hallmark upgrade' for this server"),

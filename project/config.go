@@ -73,7 +73,8 @@ func ParseConfig(data []byte) (*Config, error) {
 		return nil, invalid(ConfigFile, err)
 	}
 	if raw.ManifestVersion == nil {
-		return nil, invalid(ConfigFile, errors.New("has no manifest_version; write manifest_version = 1 in its first line"))
+		return nil, invalid(ConfigFile, errors.New("has no manifest_version; write manifest_version = 1 in its "+
+			"first line"))
 	}
 	if *raw.ManifestVersion != 1 {
 		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", *raw.ManifestVersion))

@@ -16,10 +16,12 @@ type FacetLock struct {
 	Integrity digest.Digest            `json:"integrity"`          // content_integrity
 	Assets    map[string]digest.Digest `json:"assets"`             // of each member of the archive
 	Composes  map[string]string        `json:"composes,omitempty"` // exact versions of the facets that it brings along
-	Log       string                   `json:"log,omitempty"`      // origin of the registry's log; absent if it has none
-	Proof     string                   `json:"proof,omitempty"`    // of the registry's log; likewise
-	Prefix    string                   `json:"prefix,omitempty"`   // of hallmark.toml, as Parts: what of the facet was installed, and how it is called
-	Parts     []string                 `json:"parts,omitempty"`
+	// origin of the registry's log; absent if it has none
+	Log   string `json:"log,omitempty"`
+	Proof string `json:"proof,omitempty"` // of the registry's log; likewise
+	// of hallmark.toml, as Parts: what of the facet was installed, and how it is called
+	Prefix string   `json:"prefix,omitempty"`
+	Parts  []string `json:"parts,omitempty"`
 }
 
 // SourceLock is where a facet was got from, and how that was declared.

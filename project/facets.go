@@ -29,8 +29,9 @@ type Facet struct {
 	Commit string // 40 hex digits
 	Sub    string // directory in the repository; "" is its root
 
-	Path    string // of a local directory, relative to the project
-	Private bool   // what of the directory only its owner can read, or is called as secrets are, belongs to the facet too
+	Path string // of a local directory, relative to the project
+	// what of the directory only its owner can read, or is called as secrets are, belongs to the facet too
+	Private bool
 
 	// What of it is installed here, of any source:
 	Prefix string   // before the names of its skills, agents and commands, with a hyphen; "" for none

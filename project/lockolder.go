@@ -43,7 +43,8 @@ func decodeOlder(data []byte) (*Lock, error) {
 	}
 	for name, s := range w.Servers {
 		if w.Version > 1 && s.ApprovedAt.IsZero() {
-			return nil, invalid(LockFile, fmt.Errorf("%s: has no approved_at, which every entry of version 2 has", name))
+			return nil, invalid(LockFile, fmt.Errorf("%s: has no approved_at, which every entry of version 2 has",
+				name))
 		}
 		l.servers[name] = s.ServerLock
 	}

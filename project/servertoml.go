@@ -50,7 +50,8 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		Tree: text(raw.Tree), Data: raw.Data, StartupTimeout: raw.startupTimeout(),
 	}
 	for _, check := range []func(Server) error{
-		checkName, raw.checkType, checkWay, checkVariables, raw.checkWaivers, raw.checkTree, checkDemands, checkSurfaceKinds,
+		checkName, raw.checkType, checkWay, checkVariables, raw.checkWaivers, raw.checkTree,
+		checkDemands, checkSurfaceKinds,
 	} {
 		if err := check(s); err != nil {
 			return s, nil, err

@@ -28,8 +28,8 @@ const (
 
 // Targets are the names of targets, without directories.
 func Targets() []string {
-	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot, TargetGemini, TargetQwen,
-		TargetAmp, TargetWindsurf, TargetKiro, TargetZed}
+	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot,
+		TargetGemini, TargetQwen, TargetAmp, TargetWindsurf, TargetKiro, TargetZed}
 }
 
 // vscode is another name of copilot, as both read the same files.

@@ -151,7 +151,8 @@ func (s Server) LauncherOnly() string {
 		return fmt.Sprintf("it hashes %s, and not %s: 'hallmark pin %s' locks that; so does verify of type \"file\"",
 			surface.Escape(name), surface.Escape(runs), s.Name)
 	case len(t.Packages) > 0 && !t.Pinned():
-		return fmt.Sprintf("it hashes %s, and pins no version of %s: name that in 'arguments', and run 'hallmark pin %s'",
+		return fmt.Sprintf("it hashes %s, and pins no version of %s: name that in 'arguments', and run 'hallmark "+
+			"pin %s'",
 			surface.Escape(name), surface.Escape(runs), s.Name)
 	}
 	return fmt.Sprintf("it hashes %s, and not %s: 'hallmark pin %s' locks that", surface.Escape(name),

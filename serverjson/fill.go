@@ -28,7 +28,8 @@ func Fill(raw []byte, name, value string) ([]byte, []Filled, error) {
 		return nil, nil, fmt.Errorf("server.json: %w", err)
 	}
 	var all []Filled
-	placeholder := regexp.MustCompile(`(?i)\$\{` + regexp.QuoteMeta(name) + `\}|\{\{ ?` + regexp.QuoteMeta(name) + ` ?\}\}`)
+	placeholder := regexp.MustCompile(`(?i)\$\{` + regexp.QuoteMeta(name) + `\}|\{\{ ?` + regexp.QuoteMeta(name) +
+		` ?\}\}`)
 	inside := quote(value)
 	inside = inside[1 : len(inside)-1]
 	out := placeholder.ReplaceAllStringFunc(string(raw), func(was string) string { // only a string has such characters
@@ -60,7 +61,8 @@ func setVersion(raw []byte, version string) (out []byte, all []Filled, err error
 			return
 		}
 		if strings.Contains(was, "@sha256:") {
-			err = fmt.Errorf("server.json: /%s is pinned by the digest of the old version: write that of the new one, or none", strings.Join(path, "/"))
+			err = fmt.Errorf("server.json: /%s is pinned by the digest of the old version: write that of the new "+
+				"one, or none", strings.Join(path, "/"))
 			return
 		}
 		out, err = setAt(out, path, now, "")
@@ -100,7 +102,9 @@ func setVersion(raw []byte, version string) (out []byte, all []Filled, err error
 //
 //   - A tag or a version behind ":", "@" or "=" is whole, up to the end or a digest.
 //   - A directory is whole; the name of a file may go on with its suffix.
-//   - Behind "-" or "_", or at the beginning, it is a word of a file's name: no letter, no digit and no further number follows.
+//   - Behind "-" or "_", or at the beginning, it is a word of a file's name: no letter, no digit and no further number
+//
+// follows.
 //
 // A "v" before it belongs to none.
 func replaceVersion(text, old, version string) string {

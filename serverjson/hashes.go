@@ -64,7 +64,8 @@ func (v *validation) checkFileHashes(d *Document) {
 			if strangers[release]++; strangers[release] > 1 {
 				continue // was said of the first file of the release
 			}
-			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q%s: it may be of an older version",
+			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q%s: it may be of an older "+
+				"version",
 				clip(h.Key), d.othersOf(release))
 		}
 		ref := h.Ref.Normal()
@@ -142,7 +143,9 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			continue
 		}
 		c.Subject = ref.String()
-		if i := slices.IndexFunc(d.FileHashes, func(h FileHash) bool { return h.Ref.Normal() == ref.Normal() }); i >= 0 {
+		if i := slices.IndexFunc(d.FileHashes, func(h FileHash) bool {
+			return h.Ref.Normal() == ref.Normal()
+		}); i >= 0 {
 			c.Subject = d.FileHashes[i].Key // one file has one name, as in "github:" for a URL
 		}
 		want, err := digest.ParseHex(digest.SHA256, p.FileSHA256)

@@ -29,7 +29,8 @@ func isOfficialBundle(address string) bool {
 		return len(parts) == 6 && parts[2] == "releases" && parts[3] == "download" && !slices.Contains(parts, "")
 	}
 	_, file, ok := strings.Cut(u.Path, "/-/")
-	return host == officialBundleHosts[1] && ok && (strings.HasPrefix(file, "releases/") && strings.Contains(file, "/downloads/") ||
+	return host == officialBundleHosts[1] && ok && (strings.HasPrefix(file, "releases/") &&
+		strings.Contains(file, "/downloads/") ||
 		strings.HasPrefix(file, "package_files/") && strings.HasSuffix(file, "/download"))
 }
 
@@ -38,15 +39,18 @@ func isOfficialBundle(address string) bool {
 func (d *Document) OfficialIssues() Issues {
 	v := &validation{}
 	if d.underscored {
-		v.warn("/$schema", "official-spelling", "%s refuses the spelling of the schema of %s", officialRegistry, schemaDate(d.Schema))
+		v.warn("/$schema", "official-spelling", "%s refuses the spelling of the schema of %s", officialRegistry,
+			schemaDate(d.Schema))
 	}
 	for _, path := range d.beyond {
 		if path == "/file_hashes" {
-			if slices.ContainsFunc(d.FileHashes, func(h FileHash) bool { return strings.HasPrefix(h.Pointer, metaPointer) }) {
+			if slices.ContainsFunc(d.FileHashes, func(h FileHash) bool {
+				return strings.HasPrefix(h.Pointer, metaPointer)
+			}) {
 				continue
 			}
-			v.add(SeverityInfo, path, "official-hashes", "%s refuses this member, and its client drops it; what hash-gen writes "+
-				"with --write --meta is kept by both", officialRegistry)
+			v.add(SeverityInfo, path, "official-hashes", "%s refuses this member, and its client drops it; what "+
+				"hash-gen writes with --write --meta is kept by both", officialRegistry)
 			continue
 		}
 		v.warn(path, "official-member", "%s refuses this member, which its schema does not have", officialRegistry)
@@ -57,18 +61,20 @@ func (d *Document) OfficialIssues() Issues {
 			v.warnOfRange(p.Pointer+"/version", p.Version)
 		}
 		if usual := registries[p.RegistryType]; usual != "" && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual {
-			v.warn(p.Pointer+"/registryBaseUrl", "official-base-url", "%s takes packages of type %s from %s alone, spelled so", officialRegistry,
+			v.warn(p.Pointer+"/registryBaseUrl", "official-base-url", "%s takes packages of type %s from %s alone, "+
+				"spelled so", officialRegistry,
 				p.RegistryType, usual)
 		}
 		if p.RegistryType == model.RegistryTypeMCPB && !isOfficialBundle(p.Identifier) {
-			v.warn(p.Pointer+"/identifier", "official-bundle-host", "%s takes bundles that are files of releases at %s alone, with mcp in their URL",
+			v.warn(p.Pointer+"/identifier", "official-bundle-host", "%s takes bundles that are files of releases at "+
+				"%s alone, with mcp in their URL",
 				officialRegistry, strings.Join(officialBundleHosts, " or "))
 		}
 		known := variablesBeside(p)
 		for _, m := range placeholder().FindAllStringSubmatch(p.Transport.URL, -1) {
 			if _, declared := p.Transport.Variables[m[1]]; declared && !known[m[1]] {
-				v.warn(p.Pointer+"/transport/url", "official-variable", "%s knows variables of arguments and of the environment in the URL of a "+
-					"package, and refuses %+q", officialRegistry, clip(m[0]))
+				v.warn(p.Pointer+"/transport/url", "official-variable", "%s knows variables of arguments and of the "+
+					"environment in the URL of a package, and refuses %+q", officialRegistry, clip(m[0]))
 			}
 		}
 	}

@@ -46,9 +46,11 @@ func (p Package) Ref() (artifact.Ref, error) {
 		ref, err := artifact.Parse(text)
 		switch {
 		case err != nil && p.RegistryType == model.RegistryTypeMCPB && !strings.Contains(text, "://"):
-			return artifact.Ref{}, fmt.Errorf("%+q is no https URL: the identifier of an mcpb package is the URL of its file", clip(text))
+			return artifact.Ref{}, fmt.Errorf("%+q is no https URL: the identifier of an mcpb package is the URL of "+
+				"its file", clip(text))
 		case p.RegistryType == typeGitHub && strings.Count(text, "/") == 1:
-			return artifact.Ref{}, fmt.Errorf("%+q names a repository, and no file of a release: write owner/repo/tag/file, or its URL",
+			return artifact.Ref{}, fmt.Errorf("%+q names a repository, and no file of a release: write "+
+				"owner/repo/tag/file, or its URL",
 				clip(text))
 		case err == nil && p.RegistryType == typeGitHub && ref.Kind() == artifact.GitHub:
 			return ref, nil
@@ -161,7 +163,8 @@ func (v *validation) checkOrigin(d *Document, p Package) {
 // identifies the package.
 func (v *validation) checkLocation(d *Document, p Package) (id string) {
 	id = p.Pointer + "/package_name"
-	if p.RegistryType == typeURL || p.RegistryType == typeGitHub && (p.Identifier == "" || strings.Contains(p.Identifier, "://")) {
+	if p.RegistryType == typeURL || p.RegistryType == typeGitHub &&
+		(p.Identifier == "" || strings.Contains(p.Identifier, "://")) {
 		id = p.Pointer + "/url"
 	}
 	if d.location != "" {
@@ -199,7 +202,8 @@ func (v *validation) checkRegistry(d *Document, p Package) bool {
 	v.checkHTTPSURL(at, "registry-base-url", p.RegistryBaseURL)
 	usual, other := p.atOtherRegistry()
 	if other && !v.hasError(at) {
-		v.fail(at, "registry-base-url-unknown", "%+q is not %s%s", clip(p.RegistryBaseURL), usual, p.otherRegistryHint(usual))
+		v.fail(at, "registry-base-url-unknown", "%+q is not %s%s", clip(p.RegistryBaseURL), usual,
+			p.otherRegistryHint(usual))
 	}
 	return !other
 }
@@ -234,8 +238,8 @@ func (p Package) otherRegistryHint(usual string) string {
 	if strings.TrimRight(p.RegistryBaseURL, "/") == usual {
 		return ", which has no slash at its end"
 	}
-	return ", and packages of type " + p.RegistryType + " are not asked for there: leave the member out, or configure that " +
-		"registry as the one for them"
+	return ", and packages of type " + p.RegistryType + " are not asked for there: leave the member out, or " +
+		"configure that registry as the one for them"
 }
 
 // failRef reports that a package has no Ref: at its version if that is why, else at the member

@@ -84,7 +84,9 @@ func Parse(data []byte) (*Document, error) {
 	d.expandLocation(d.FileHashes, false)
 	if len(w.issues) > 0 {
 		more := slices.DeleteFunc(d.Validate(), func(i Issue) bool { // one error is enough of a place
-			return i.Severity == SeverityError && slices.ContainsFunc(w.issues, func(known Issue) bool { return known.Path == i.Path })
+			return i.Severity == SeverityError && slices.ContainsFunc(w.issues, func(known Issue) bool {
+				return known.Path == i.Path
+			})
 		})
 		return nil, &Invalid{sortIssues(append(w.issues, more...))}
 	}
@@ -237,7 +239,8 @@ func (d *Document) expandLocation(hashes []FileHash, anyTag bool) {
 			!anyTag && h.Ref.Version() != asset.Version {
 			continue
 		}
-		file := replaceVersion(h.Ref.Filename(), strings.TrimPrefix(h.Ref.Version(), "v"), strings.TrimPrefix(asset.Version, "v"))
+		file := replaceVersion(h.Ref.Filename(), strings.TrimPrefix(h.Ref.Version(), "v"),
+			strings.TrimPrefix(asset.Version, "v"))
 		owner, repo, _ := strings.Cut(h.Ref.Name(), "/")
 		ref, err := artifact.NewGitHub(owner, repo, asset.Version, file)
 		if err == nil && !slices.ContainsFunc(assets, func(p Package) bool { return p.Gives(ref) }) {

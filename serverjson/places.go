@@ -147,13 +147,15 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 		sum, several := onlySum(p, hashes)
 		_, has := s.sums[i]
 		if has && several {
-			return nil, nil, fmt.Errorf("/packages/%d/%s: the package has several files, and one digest cannot be that of all: "+
-				"take the member out", i, s.sums[i])
+			return nil, nil, fmt.Errorf("/packages/%d/%s: the package has several files, and one digest cannot be "+
+				"that of all: take the member out", i, s.sums[i])
 		}
 		if sum == "" || !has && p.RegistryType != model.RegistryTypeMCPB || p.Pointer == locationPointer {
 			continue
 		}
-		if has && s.values[i] != sum && !slices.ContainsFunc(replaced, func(r Replaced) bool { return strings.HasSuffix(r.Now, sum) }) {
+		if has && s.values[i] != sum && !slices.ContainsFunc(replaced, func(r Replaced) bool {
+			return strings.HasSuffix(r.Now, sum)
+		}) {
 			replaced = append(replaced, Replaced{p.Identifier, s.values[i], "sha256:" + sum})
 		}
 		name := "fileSha256"

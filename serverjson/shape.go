@@ -95,8 +95,9 @@ var (
 			required: []string{"registryType", "identifier", "transport"}, members: map[string]*shape{
 				"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
 				"registryBaseUrl": nonEmptyText, "runtimeHint": text,
-				"version":          {kind: isString, min: 1, max: 255},
-				"fileSha256":       {kind: isString, pattern: hex64, says: "64 lower-case hex digits, without sha256: before them"},
+				"version": {kind: isString, min: 1, max: 255},
+				"fileSha256": {kind: isString, pattern: hex64, says: "64 lower-case hex digits, without " +
+					"sha256: before them"},
 				"transport":        {kind: isObject, required: []string{"type"}, members: transport},
 				"runtimeArguments": arguments, "packageArguments": arguments, "environmentVariables": keyValues,
 			}}},
@@ -275,12 +276,14 @@ func (w *walker) meant(written string, s *shape) (name, why string) {
 	case name == "":
 		return "", ""
 	case w.underscored && written == name:
-		return name, fmt.Sprintf("; the schema of %s, which $schema names, writes it %s: if the rest is newer, $schema is what is old",
+		return name, fmt.Sprintf("; the schema of %s, which $schema names, writes it %s: if the rest is newer, "+
+			"$schema is what is old",
 			olderSchemas[0], toUnderscored(name))
 	case w.underscored:
 		return name, "; did you mean " + toUnderscored(name) + "?"
 	case written == toUnderscored(name):
-		return name, fmt.Sprintf("; did you mean %s? Only the schema of %s has names with an underscore", name, olderSchemas[0])
+		return name, fmt.Sprintf("; did you mean %s? Only the schema of %s has names with an underscore", name,
+			olderSchemas[0])
 	}
 	return name, "; did you mean " + name + "?"
 }

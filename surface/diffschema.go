@@ -200,9 +200,11 @@ func (s schemaDiff) compareRequired(at string, a, b *value, in schemaPair) {
 		}
 		named := &value{kind: isString, text: name}
 		if was {
-			s.d.add(ParameterOptional, where, named, nil, "parameter %s became optional", Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterOptional, where, named, nil, "parameter %s became optional",
+				Escape(clip(quoteJSON(name), 120)))
 		} else {
-			s.d.add(ParameterRequired, where, nil, named, "parameter %s became required", Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterRequired, where, nil, named, "parameter %s became required",
+				Escape(clip(quoteJSON(name), 120)))
 		}
 	}
 	if !reported { // [] beside none, or a name twice
@@ -264,9 +266,11 @@ func (s schemaDiff) compareProperties(path string, a, b *value, in schemaPair) {
 		where := path + "/" + PointerToken(name)
 		switch {
 		case p == nil:
-			s.d.add(ParameterAdded, where, nil, q, "%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterAdded, where, nil, q, "%s parameter %s added", need(after, name),
+				Escape(clip(quoteJSON(name), 120)))
 		case q == nil:
-			s.d.add(ParameterRemoved, where, p, nil, "%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(ParameterRemoved, where, p, nil, "%s parameter %s removed", need(before, name),
+				Escape(clip(quoteJSON(name), 120)))
 		default:
 			s.compareSchemas(where, p, q)
 		}

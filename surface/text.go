@@ -170,7 +170,8 @@ func wordPieces(old, new string) (line []Piece) {
 				tail = len(r.words)
 			}
 			put(r.words[:head], "")
-			line = append(line, Piece{Text: fmt.Sprintf("[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))})
+			line = append(line,
+				Piece{Text: fmt.Sprintf("[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))})
 			put(r.words[tail:], "")
 		}
 	}

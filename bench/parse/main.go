@@ -41,10 +41,11 @@ func parse(dir string) error {
 			b.OnStart(func() (api.OnStartResult, error) {
 				return api.OnStartResult{Errors: []api.Message{{Text: stop}}}, nil
 			})
-			b.OnResolve(api.OnResolveOptions{Filter: `^(\.\.?/|path$)`}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
-				imports++
-				return api.OnResolveResult{Path: a.Path, External: true}, nil
-			})
+			b.OnResolve(api.OnResolveOptions{Filter: `^(\.\.?/|path$)`},
+				func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+					imports++
+					return api.OnResolveResult{Path: a.Path, External: true}, nil
+				})
 		}}},
 	})
 	if len(r.Errors) != 1 || r.Errors[0].Text != stop {

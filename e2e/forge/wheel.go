@@ -64,8 +64,8 @@ var (
 	wheelKinds = []string{"purelib", "platlib", "purelib", "platlib", "scripts", "scripts", "scripts", "data", "data",
 		"headers", "Purelib", "data/data", "stuff", ""}
 	wheelRests = []string{"hx/__init__.py", "hx/a.py", "hx/A.py", "hx", "a.py", "tool", "tool", "tool.exe",
-		"tool-script.py", "bin/tool", "bin/a.py", "share/hx/a", "etc/hx/a", "lib/a.so", "lib/python/a.py", "li/a", "include/a.h",
-		"include/python/hx-whl/a.h", "METADATA", "purelib/hx/a.py", "hx_whl-1.0.0.data/purelib/hx/a.py",
+		"tool-script.py", "bin/tool", "bin/a.py", "share/hx/a", "etc/hx/a", "lib/a.so", "lib/python/a.py", "li/a",
+		"include/a.h", "include/python/hx-whl/a.h", "METADATA", "purelib/hx/a.py", "hx_whl-1.0.0.data/purelib/hx/a.py",
 		"hx_whl-1.0.0.dist-info/METADATA", "hx_whl-1.0.0.dist-info/entry_points.txt", "new-1.dist-info/METADATA",
 		"lib/python3.11/site-packages/a.py"}
 	wheelScripts = []string{"tool", "tool", "Tool", "tool.exe", "../tool.py", "../hx/a.py", "a b"}

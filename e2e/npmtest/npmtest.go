@@ -156,7 +156,8 @@ func (s *Server) put(w http.ResponseWriter, r *http.Request) {
 		Versions    map[string]map[string]any
 		Attachments map[string]struct{ Data []byte } `json:"_attachments"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || len(sent.Versions) != 1 || len(sent.Attachments) != 1 {
+	if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || len(sent.Versions) != 1 ||
+		len(sent.Attachments) != 1 {
 		http.Error(w, fmt.Sprintf("not one version with its tarball: %v", err), http.StatusBadRequest)
 		return
 	}
@@ -176,7 +177,8 @@ func (s *Server) Deprecate(name, version, words string) {
 	s.packages[name].Versions[version]["deprecated"] = words
 }
 
-// Unpublish takes a version away, with its tarball. Of those that are left the one that was published last is the latest.
+// Unpublish takes a version away, with its tarball. Of those that are left the one that was published last is the
+// latest.
 func (s *Server) Unpublish(name, version string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

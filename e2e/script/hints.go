@@ -153,14 +153,15 @@ func (f *follower) follow(ts *testscript.TestScript, args []string) {
 		f.followed++
 		f.mu.Unlock()
 		ended, text := runAside(ts, words)
-		f.t.Logf("%s: hallmark %s: %s: hallmark %s: done %t", ts.Name(), args[0], r.hint, strings.Join(words, " "), ended)
+		f.t.Logf("%s: hallmark %s: %s: hallmark %s: done %t", ts.Name(), args[0], r.hint, strings.Join(words, " "),
+			ended)
 		if ended {
 			continue
 		}
 		for _, again := range readRefusals(text) {
 			if again == r {
-				f.t.Errorf("%s: hallmark %s is refused:\n%s\n  hint: %s\nand hallmark %s is refused the same", ts.Name(),
-					strings.Join(args, " "), r.title, r.hint, strings.Join(words, " "))
+				f.t.Errorf("%s: hallmark %s is refused:\n%s\n  hint: %s\nand hallmark %s is refused the same",
+					ts.Name(), strings.Join(args, " "), r.title, r.hint, strings.Join(words, " "))
 			}
 		}
 	}
@@ -177,7 +178,8 @@ func openWords(words []string) bool {
 
 // subjectOf is the server or facet that a refusal is about: what the command named, else what the title does.
 func subjectOf(title string, args []string) string {
-	if len(args) > 1 && args[1] != "" && !strings.HasPrefix(args[1], "-") && args[0] != "install" && args[0] != "check" {
+	if len(args) > 1 && args[1] != "" && !strings.HasPrefix(args[1], "-") && args[0] != "install" &&
+		args[0] != "check" {
 		return args[1]
 	}
 	name, _, _ := strings.Cut(title, ":")

@@ -101,8 +101,8 @@ func params(t *testing.T) testscript.Params {
 				return err
 			}
 			env.Vars = append(env.Vars, s.Environ(authority)...)
-			env.Vars = append(env.Vars, "NPM="+s.URL, "NPM_ADDR="+strings.TrimPrefix(s.URL, "https://"), "PUPPET="+puppet,
-				"HOME="+home, "HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
+			env.Vars = append(env.Vars, "NPM="+s.URL, "NPM_ADDR="+strings.TrimPrefix(s.URL, "https://"),
+				"PUPPET="+puppet, "HOME="+home, "HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
 			return publishAll(s, filepath.Join(env.WorkDir, "npm"))
 		},
 	}

@@ -108,7 +108,8 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 			}
 		}
 		entry, _ := w.Lock.Server(name)
-		out.Each = append(out.Each, Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
+		out.Each = append(out.Each,
+			Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
 		report = append(report, servers[i]...)
 	}
 	facets, more, absent, err := checkFacets(ctx, w, logs, demands, o.Strict)
@@ -216,14 +217,16 @@ func (out *Result) count(settings policy.Settings, servers int) {
 
 // IsUnseen reports whether f is about something that is not on this machine, which is no fault.
 func IsUnseen(f policy.Finding) bool {
-	return f.Evidence.Outcome == evidence.Unverifiable && f.Evidence.Cause == evidence.NotFound && f.Class == evidence.OK
+	return f.Evidence.Outcome == evidence.Unverifiable && f.Evidence.Cause == evidence.NotFound &&
+		f.Class == evidence.OK
 }
 
 // Remarks returns what a person should know beside the entries that are sound: the findings that are
 // allowed and no match, and neither among Waived nor among Unseen.
 func (out Result) Remarks() (all []policy.Finding) {
 	for _, f := range out.Verdict.Findings {
-		if f.Class == evidence.OK && f.Evidence.Outcome != evidence.Match && !policy.IsWaiver(f.Evidence) && !IsUnseen(f) {
+		if f.Class == evidence.OK && f.Evidence.Outcome != evidence.Match && !policy.IsWaiver(f.Evidence) &&
+			!IsUnseen(f) {
 			all = append(all, f)
 		}
 	}

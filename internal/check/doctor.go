@@ -64,7 +64,8 @@ func Examine(ctx context.Context, h *host.Host, o MachineOptions) ([]MachineFind
 	found = append(found, examineRuntimes(ctx, h, w)...)
 	found = append(found, examineServers(ctx, h, o))
 	if !o.Offline {
-		found = append(found, examineRegistry(ctx, h, "registry of npm", "npm:@modelcontextprotocol/sdk@1.0.0", "'npm ping' asks it, too"),
+		found = append(found, examineRegistry(ctx, h, "registry of npm", "npm:@modelcontextprotocol/sdk@1.0.0",
+			"'npm ping' asks it, too"),
 			examineRegistry(ctx, h, "registry of PyPI", "pypi:mcp==1.0.0", "look at the index of uv or pip"))
 	}
 	bad := 0
@@ -90,7 +91,8 @@ func examineProgram(h *host.Host, o MachineOptions) MachineFinding {
 	inPath, err := workspace.FindIn(h.Getenv("PATH"), "hallmark")
 	switch {
 	case err != nil:
-		f.State, f.Do = Note, "put "+filepath.Dir(o.Program)+" into PATH, for entries of projects, which start 'hallmark'"
+		f.State, f.Do = Note, "put "+filepath.Dir(o.Program)+" into PATH, for entries of projects, which start "+
+			"'hallmark'"
 		f.Found += "; not in PATH"
 	case !host.SameFile(inPath, o.Program):
 		f.State, f.Found = Note, f.Found+"; in PATH is another, "+inPath
@@ -152,7 +154,8 @@ func examineQuarantine(h *host.Host) MachineFinding {
 // examineRuntimes looks for the programs that start servers.
 func examineRuntimes(ctx context.Context, h *host.Host, w *workspace.Workspace) (out []MachineFinding) {
 	path := h.Getenv("PATH")
-	ask := func(name, needed string, find func(context.Context, *workspace.Workspace, string) (*project.Runtime, error)) {
+	ask := func(name, needed string, find func(context.Context, *workspace.Workspace,
+		string) (*project.Runtime, error)) {
 		f := MachineFinding{Name: name, State: OK}
 		if r, err := find(ctx, w, path); err != nil {
 			f = f.with(Note, err)
@@ -214,7 +217,8 @@ func examineServers(ctx context.Context, h *host.Host, o MachineOptions) Machine
 		f.Found = "none has a server"
 		return f
 	}
-	f.Found = fmt.Sprintf("%s: %s protected, %d not", strings.Join(names, ", "), evidence.Count(guarded, "server"), open)
+	f.Found = fmt.Sprintf("%s: %s protected, %d not", strings.Join(names, ", "), evidence.Count(guarded, "server"),
+		open)
 	if open > 0 {
 		f.State, f.Do = Note, "'hallmark status' shows them, and 'hallmark protect' protects what can be"
 	}

@@ -38,8 +38,8 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 	for i, of := range facets {
 		if f, ok := w.Lock.Facet(of.Name); ok && f.Source.Kind.HasRecords() {
 			records = append(records, lockedRecord{project.RecordLock{
-				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version, Integrity: f.Integrity,
-				Proof: f.Proof,
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version,
+				Integrity: f.Integrity, Proof: f.Proof,
 			}, w.FacetEntry(of.Name), &facets[i]})
 		}
 	}

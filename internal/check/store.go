@@ -136,7 +136,8 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 		}
 		lock, err := project.ParseLock(data)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.ClassOf(err), dir, "restore its hallmark.lock from version control first", err)
+			return nil, evidence.Errorf(evidence.ClassOf(err), dir, "restore its hallmark.lock from version "+
+				"control first", err)
 		}
 		for _, name := range lock.Facets() {
 			entry, _ := lock.Facet(name)

@@ -22,7 +22,8 @@ const maxStarted = 100
 
 // checkUnmanaged looks for what clients read or run in the project, and what no lock covers. Only if strict is set it
 // is evidence, with the command lines that clients run: else skills, agents and commands are counted, for people.
-func checkUnmanaged(ctx context.Context, placed *installed.LockedFacets, strict bool) (report evidence.Report, unseen []string,
+func checkUnmanaged(ctx context.Context, placed *installed.LockedFacets,
+	strict bool) (report evidence.Report, unseen []string,
 	err error) {
 	w := placed.Workspace
 	found, err := placed.Unmanaged(ctx, w.PlaceDir())
@@ -30,8 +31,8 @@ func checkUnmanaged(ctx context.Context, placed *installed.LockedFacets, strict 
 		return nil, nil, err
 	}
 	if n := len(found.Found) + found.More; !strict && n > 0 {
-		return nil, []string{fmt.Sprintf("skills, agents and commands that clients read and no locked facet put there: %d "+
-			"(--strict names and refuses them)", n)}, nil
+		return nil, []string{fmt.Sprintf("skills, agents and commands that clients read and no locked facet put "+
+			"there: %d (--strict names and refuses them)", n)}, nil
 	}
 	if !strict {
 		return nil, nil, nil
@@ -87,7 +88,8 @@ func startedEvidence(ctx context.Context, w *workspace.Workspace, nested []strin
 			commands, err = clients.Commands(f, data)
 		}
 		if err != nil {
-			add(at, "", "cannot be read, so that what its client runs is not known: "+cutPath(err), evidence.Place{File: at})
+			add(at, "", "cannot be read, so that what its client runs is not known: "+cutPath(err),
+				evidence.Place{File: at})
 			continue
 		}
 		for _, c := range commands {
@@ -100,8 +102,8 @@ func startedEvidence(ctx context.Context, w *workspace.Workspace, nested []strin
 		}
 	}
 	if more > 0 {
-		report = append(report, startedFinding(fmt.Sprintf("%d more", more), "are command lines that clients run, and no lock "+
-			"covers them", evidence.Place{}))
+		report = append(report, startedFinding(fmt.Sprintf("%d more", more), "are command lines that clients run, "+
+			"and no lock covers them", evidence.Place{}))
 	}
 	return report, nil
 }
@@ -112,7 +114,8 @@ func startedFinding(subject, reason string, place evidence.Place) evidence.Evide
 		Subject: subject, Scheme: evidence.Unhashed, Authority: evidence.Lock, Where: project.LockFile, Place: place,
 	}, "")
 	e.Rule, e.Reason = launcher.RuleProgram, reason
-	e.Fix = "no facet can hold what a client runs itself: remove it, or keep it in your own settings, outside of the project"
+	e.Fix = "no facet can hold what a client runs itself: remove it, or keep it in your own settings, outside of the " +
+		"project"
 	return e
 }
 

@@ -230,7 +230,8 @@ func (w *projectWalk) reportUnmarked(name string) {
 // visitDirectory reports a directory that has the name of a client's file.
 func (w *projectWalk) visitDirectory(name string) {
 	if slices.ContainsFunc(w.places(name), func(p place) bool { return !strings.ContainsRune(p.path, '*') }) {
-		w.unread = append(w.unread, Unread{Path: name, Why: "is a directory with the name of a client's file", Empty: true})
+		w.unread = append(w.unread, Unread{Path: name, Why: "is a directory with the name of a client's file",
+			Empty: true})
 	}
 }
 

@@ -37,7 +37,9 @@ func (c client) locations() []location { return slices.Concat(c.servers, c.comma
 // FillsIn reports whether the client called id replaces a part of a text in an entry by something else, in a way of its
 // own.
 func FillsIn(id, text string) bool {
-	return slices.ContainsFunc(clientOf(id).placeholders, func(mark string) bool { return strings.Contains(text, mark) })
+	return slices.ContainsFunc(clientOf(id).placeholders, func(mark string) bool {
+		return strings.Contains(text, mark)
+	})
 }
 
 // program is a file of a project that a client runs. It is reported and not read.

@@ -18,10 +18,11 @@ type Change struct {
 	File   string `json:"file"`
 	Scope  string `json:"scope,omitempty"`
 	Name   string `json:"name"`
-	Was    string `json:"was"`             // the bytes that were replaced: from the command to the end of the arguments, or all of a file without a value
-	Now    string `json:"now"`             // the bytes that stand there instead
-	Added  string `json:"added,omitempty"` // what Insert added; "" for a rewritten entry
-	Whole  bool   `json:"whole,omitempty"` // Was and Now are the whole value of the entry: see [RewriteRemote]
+	// the bytes that were replaced: from the command to the end of the arguments, or all of a file without a value
+	Was   string `json:"was"`
+	Now   string `json:"now"`             // the bytes that stand there instead
+	Added string `json:"added,omitempty"` // what Insert added; "" for a rewritten entry
+	Whole bool   `json:"whole,omitempty"` // Was and Now are the whole value of the entry: see [RewriteRemote]
 }
 
 // Values of Added: what a [Change] added to a file.

@@ -56,7 +56,8 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 				strings.Contains(strings.ToLower(m.Key), "mcp") || len(keys) == 0 && slices.Contains(anyShapes, m.Key))
 		}
 		for i, item := range n.Items {
-			if named := item.Get("name") != nil || item.Get("command") != nil; holds && at < 0 && named && looksServer(item) {
+			if named := item.Get("name") != nil || item.Get("command") != nil; holds && at < 0 &&
+				named && looksServer(item) {
 				at = max(item.Start, n.Start)
 			}
 			find(item, append(slices.Clip(keys), strconv.Itoa(i)), about)
@@ -72,7 +73,9 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 }
 
 // holdsServersName is the name of a key under which servers would stand.
-var holdsServersName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(mcp|servers?|extensions)$`) })
+var holdsServersName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(mcp|servers?|extensions)$`)
+})
 
 // Keys returns the paths of keys under which clients read servers in files.
 func Keys(files []File) (out []string) {

@@ -35,7 +35,8 @@ func (f File) entries(root *Node, fold bool) (out []entry) {
 		}
 		for _, e := range findEntries(root, shape, fold) {
 			both := slices.Contains(f.shapes, outer) && looksServer(e.in)
-			if isMember := both && slices.Contains(memberKeys, e.name) && !looksServer(e.value); !holders[e.value] && !isMember {
+			if isMember := both && slices.Contains(memberKeys, e.name) && !looksServer(e.value); !holders[e.value] &&
+				!isMember {
 				out = append(out, e)
 			}
 		}

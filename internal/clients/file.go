@@ -32,7 +32,8 @@ func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxF
 
 // newFile returns the file called name, which the client reads as l says.
 func (l location) newFile(client, name string) File {
-	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system || l.base == programs, format: FormatOf(name)}
+	f := File{Client: client, Path: name, User: l.base != project, System: l.base == system || l.base == programs,
+		format: FormatOf(name)}
 	if l.base == named && filepath.Ext(name) == "" && l.shape == "mcp_servers" {
 		f.format = TOML // as the client reads it, whatever it is called
 	}

@@ -37,7 +37,8 @@ func UserServerFile(client string, m Machine) (f File, err error) {
 		return f, fmt.Errorf("nothing is installed for the client %+q", client)
 	}
 	for _, l := range c.servers {
-		if l.base == project || l.base == system || l.base == programs || l.shape != c.install.key || strings.ContainsRune(l.path, '*') {
+		if l.base == project || l.base == system || l.base == programs || l.shape != c.install.key ||
+			strings.ContainsRune(l.path, '*') {
 			continue
 		}
 		found, err := m.expand(c, l)

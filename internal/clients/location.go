@@ -28,8 +28,10 @@ type location struct {
 	path  string // with slashes; elements may be patterns, and one of them anyDirs
 	shape string // the path of keys to the servers: see findEntries
 
-	plugin bool                                          // what "*" stands for last is the directory of a plugin or an extension, which the user installed
-	starts func(m Machine, dir string) (listed, on bool) // whether the client starts what is in that directory; nil: it does
+	// what "*" stands for last is the directory of a plugin or an extension, which the user installed
+	plugin bool
+	// whether the client starts what is in that directory; nil: it does
+	starts func(m Machine, dir string) (listed, on bool)
 
 	runs  bool                  // the shape leads to command lines that the client runs itself
 	marks func() *regexp.Regexp // tells a file of the client from files of other programs with the same name

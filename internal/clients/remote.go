@@ -13,7 +13,8 @@ import (
 // headers become variables, those that variables names by the header, with the same values. All other members stay.
 // Restore puts the value of the entry back. Files of YAML are not rewritten, and those of TOML where a server has no
 // headers.
-func RewriteRemote(data []byte, s Server, command string, args []string, variables map[string]string) ([]byte, Change, error) {
+func RewriteRemote(data []byte, s Server, command string, args []string,
+	variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
 	switch format := FormatOf(s.File); {
@@ -44,7 +45,8 @@ func RewriteRemote(data []byte, s Server, command string, args []string, variabl
 	if err != nil {
 		return nil, c, err
 	}
-	if again.Command != command || !slices.Equal(again.Args, args) || len(again.Headers) > 0 || len(again.Unknown()) > 0 {
+	if again.Command != command || !slices.Equal(again.Args, args) || len(again.Headers) > 0 ||
+		len(again.Unknown()) > 0 {
 		return nil, c, uneditable
 	}
 	if same, err := sameBesides(data, out, c); err != nil || !same {
@@ -68,7 +70,8 @@ func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, C
 		return nil, c, uneditable
 	}
 	between := LineEnd(data)
-	if end := bytes.TrimLeft(data[m.Value.End:], " \t"); bytes.HasPrefix(end, []byte(",")) || bytes.HasPrefix(end, []byte("}")) {
+	if end := bytes.TrimLeft(data[m.Value.End:], " \t"); bytes.HasPrefix(end, []byte(",")) ||
+		bytes.HasPrefix(end, []byte("}")) {
 		between = ", " // in an inline table
 	}
 	c.Was = string(data[m.At:m.Value.End])
@@ -102,7 +105,8 @@ func findRemote(data []byte, c Change) (entry, error) {
 }
 
 // nextRemoteEdit returns the next edit of an entry that has a URL; more is false when nothing is left to do.
-func (e entry) nextRemoteEdit(client string, data []byte, command string, args []string, variables map[string]string) (s splice, more bool) {
+func (e entry) nextRemoteEdit(client string, data []byte, command string, args []string,
+	variables map[string]string) (s splice, more bool) {
 	kind, inList, key := "stdio", client == "opencode", "env"
 	if inList {
 		kind, key = "local", "environment"

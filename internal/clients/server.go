@@ -139,7 +139,9 @@ func (s Server) valuesOf(keys []string) map[string]string {
 func filledIn(values map[string]string) map[string]string {
 	marks := []string{"${", "{{", "{env:", "{file:"}
 	maps.DeleteFunc(values, func(_, value string) bool {
-		return strings.HasPrefix(value, "$") || slices.ContainsFunc(marks, func(mark string) bool { return strings.Contains(value, mark) })
+		return strings.HasPrefix(value, "$") || slices.ContainsFunc(marks, func(mark string) bool {
+			return strings.Contains(value, mark)
+		})
 	})
 	return values
 }

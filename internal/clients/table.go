@@ -13,9 +13,12 @@ var table = []client{
 		page: "https://modelcontextprotocol.io/docs/develop/connect-local-servers", read: "2026-11-29",
 		servers: []location{
 			{base: config, path: "Claude/claude_desktop_config.json", shape: usualKey},
-			{os: "windows", base: local, path: "Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json", shape: usualKey},
-			{base: config, path: "Claude/Claude Extensions/*/manifest.json", shape: oneServer, plugin: true, starts: desktopExtension},
-			{base: config, path: "Claude/local-agent-mode-sessions/*/*/rpm/*/.mcp.json", shape: usualKey, plugin: true}}},
+			{os: "windows", base: local, path: "Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
+				shape: usualKey},
+			{base: config, path: "Claude/Claude Extensions/*/manifest.json", shape: oneServer, plugin: true,
+				starts: desktopExtension},
+			{base: config, path: "Claude/local-agent-mode-sessions/*/*/rpm/*/.mcp.json", shape: usualKey,
+				plugin: true}}},
 	{id: "claude-code", name: "Claude Code",
 		page: "https://code.claude.com/docs/en/mcp", version: "2.1.197", read: "2026-11-29",
 		servers: slices.Concat([]location{
@@ -39,10 +42,14 @@ var table = []client{
 					shape: usualKey},
 				{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usualKey}},
 			[]location{
-				{base: home, path: ".claude/plugins/cache/*/*/*/.mcp.json", shape: usualKey, plugin: true, starts: claudePlugin},
-				{base: home, path: ".claude/plugins/cache/*/*/*/.mcp.json", shape: wholeFile, plugin: true, starts: claudePlugin},
-				{base: home, path: ".claude/plugins/cache/*/*/*/.claude-plugin/plugin.json", shape: usualKey, plugin: true, starts: claudePlugin}}),
-		variables: []variable{{"CLAUDE_CODE_PLUGIN_CACHE_DIR", ".claude/plugins/", ""}, {"CLAUDE_CONFIG_DIR", ".claude/", ""}, {"CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"}},
+				{base: home, path: ".claude/plugins/cache/*/*/*/.mcp.json", shape: usualKey,
+					plugin: true, starts: claudePlugin},
+				{base: home, path: ".claude/plugins/cache/*/*/*/.mcp.json", shape: wholeFile,
+					plugin: true, starts: claudePlugin},
+				{base: home, path: ".claude/plugins/cache/*/*/*/.claude-plugin/plugin.json", shape: usualKey,
+					plugin: true, starts: claudePlugin}}),
+		variables: []variable{{"CLAUDE_CODE_PLUGIN_CACHE_DIR", ".claude/plugins/", ""},
+			{"CLAUDE_CONFIG_DIR", ".claude/", ""}, {"CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json"}},
 		// "Hooks reference", "Settings" (helpers), "Plugins reference" and "Skills" of Claude Code;
 		// plugins of Codex, Cursor, Copilot and Gemini keep hooks/hooks.json too.
 		commands: slices.Concat(
@@ -89,7 +96,8 @@ var table = []client{
 			inContainer("customizations/vscode/settings/amp.mcpServers"),
 			inVSCode("mcp.json", "servers"), inVSCode("settings.json", "mcp/servers"),
 			inVSCode("settings.json", "mcp.servers"), inVSCode("profiles/*/mcp.json", "servers"),
-			inVSCode("profiles/*/settings.json", "mcp/servers"), inVSCode("profiles/*/settings.json", "mcp.servers"), []location{
+			inVSCode("profiles/*/settings.json", "mcp/servers"), inVSCode("profiles/*/settings.json", "mcp.servers"),
+			[]location{
 				{base: home, path: ".vscode-server/data/User/mcp.json", shape: "servers"},
 				{base: home, path: ".vscode-server/data/User/profiles/*/mcp.json", shape: "servers"},
 				{base: home, path: ".vscode-server/data/Machine/mcp.json", shape: "servers"},
@@ -112,7 +120,8 @@ var table = []client{
 		install: &installation{files: []string{".vscode/mcp.json"}, key: "servers",
 			entry: jsonEntry(`"type": "stdio", `)}},
 	{id: "copilot", name: "GitHub Copilot",
-		page: "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers", version: "1.0.102", read: "2026-11-29",
+		page:    "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+		version: "1.0.102", read: "2026-11-29",
 		servers: []location{
 			{base: project, path: ".mcp.json", shape: usualKey},
 			{base: project, path: ".github/mcp.json", shape: usualKey},
@@ -128,8 +137,10 @@ var table = []client{
 			{base: home, path: ".copilot/installed-plugins/*/*/.mcp.json", shape: usualKey, plugin: true},
 			{base: home, path: ".copilot/installed-plugins/*/*/mcp.json", shape: usualKey, plugin: true},
 			{base: home, path: ".copilot/installed-plugins/*/*/plugin.json", shape: usualKey, plugin: true},
-			{base: home, path: ".copilot/installed-plugins/*/*/.github/plugin/plugin.json", shape: usualKey, plugin: true},
-			{base: home, path: ".copilot/installed-plugins/*/*/.claude-plugin/plugin.json", shape: usualKey, plugin: true}},
+			{base: home, path: ".copilot/installed-plugins/*/*/.github/plugin/plugin.json", shape: usualKey,
+				plugin: true},
+			{base: home, path: ".copilot/installed-plugins/*/*/.claude-plugin/plugin.json", shape: usualKey,
+				plugin: true}},
 		variables: []variable{{"COPILOT_HOME", ".copilot/", ""}},
 		// "Hooks configuration" of Copilot.
 		commands: slices.Concat(
@@ -177,7 +188,8 @@ var table = []client{
 			commandsAt(".codex-plugin/plugin.json", "hooks")),
 		install: &installation{files: []string{".codex/config.toml"}, key: "mcp_servers", entry: codexEntry}},
 	{id: "gemini", name: "Gemini CLI",
-		page: "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md", version: "0.61.0", read: "2026-11-29",
+		page: "https://github.com/google-gemini/gemini-cli/blob/main/docs/tools/mcp-server.md", version: "0.61.0",
+		read: "2026-11-29",
 		servers: []location{
 			{base: project, path: ".gemini/settings.json", shape: usualKey},
 			{base: project, path: ".gemini/settings.json", shape: "mcp/serverCommand"},
@@ -193,7 +205,8 @@ var table = []client{
 			{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usualKey},
 			{os: "windows", base: system, path: "gemini-cli/settings.json", shape: usualKey},
 			{os: "linux", base: system, path: "etc/gemini-cli/system-defaults.json", shape: usualKey},
-			{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/system-defaults.json", shape: usualKey},
+			{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/system-defaults.json",
+				shape: usualKey},
 			{os: "windows", base: system, path: "gemini-cli/system-defaults.json", shape: usualKey},
 			{base: named, path: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", shape: usualKey},
 			{base: home, path: ".gemini/extensions/*/gemini-extension.json", shape: usualKey, plugin: true}},
@@ -206,7 +219,8 @@ var table = []client{
 	{id: "opencode", name: "opencode",
 		page: "https://opencode.ai/docs/config/", version: "1.18.33", read: "2026-11-29",
 		placeholders: []string{"{env:", "{file:"}, servers: slices.Concat(
-			inOpencode(project, ""), inOpencode(project, ".opencode/"), inOpencode(xdg, "opencode/"), inOpencode(home, ".opencode/"), inOpencode(named, "OPENCODE_CONFIG_DIR/"), []location{
+			inOpencode(project, ""), inOpencode(project, ".opencode/"), inOpencode(xdg, "opencode/"),
+			inOpencode(home, ".opencode/"), inOpencode(named, "OPENCODE_CONFIG_DIR/"), []location{
 				{base: xdg, path: "opencode/config.json", shape: "mcp"},
 				{base: xdg, path: "opencode/config.json", shape: "mcp/servers"},
 				{base: named, path: "OPENCODE_CONFIG", shape: "mcp"},
@@ -278,11 +292,13 @@ var table = []client{
 			{base: home, path: ".agents/skills/*/mcp.json", shape: wholeFile},
 			{base: data, path: "amp/workspace-managed-settings-*.json", shape: "amp.mcpServers"},
 			{os: "linux", base: system, path: "etc/ampcode/managed-settings.json", shape: "amp.mcpServers"},
-			{os: "darwin", base: system, path: "Library/Application Support/ampcode/managed-settings.json", shape: "amp.mcpServers"},
+			{os: "darwin", base: system, path: "Library/Application Support/ampcode/managed-settings.json",
+				shape: "amp.mcpServers"},
 			{os: "windows", base: system, path: "ampcode/managed-settings.json", shape: "amp.mcpServers"}},
 			inVSCode("settings.json", "amp.mcpServers")),
 		variables: []variable{{"AMP_SETTINGS_FILE", "amp/settings.json", ""}},
-		install:   &installation{files: []string{".amp/settings.json", ".amp/settings.jsonc"}, key: "amp.mcpServers", entry: jsonEntry("")}},
+		install: &installation{files: []string{".amp/settings.json", ".amp/settings.jsonc"}, key: "amp.mcpServers",
+			entry: jsonEntry("")}},
 	{id: "goose", name: "Goose",
 		page: "https://block.github.io/goose/docs/getting-started/using-extensions", read: "2026-11-29",
 		servers: append(gooseRecipes(), []location{
@@ -330,7 +346,8 @@ var table = []client{
 			{os: "linux", base: system, path: "etc/qwen-code/settings.json", shape: usualKey},
 			{os: "linux", base: system, path: "etc/qwen-code/system-defaults.json", shape: usualKey},
 			{os: "darwin", base: system, path: "Library/Application Support/QwenCode/settings.json", shape: usualKey},
-			{os: "darwin", base: system, path: "Library/Application Support/QwenCode/system-defaults.json", shape: usualKey},
+			{os: "darwin", base: system, path: "Library/Application Support/QwenCode/system-defaults.json",
+				shape: usualKey},
 			{os: "windows", base: system, path: "qwen-code/settings.json", shape: usualKey},
 			{os: "windows", base: system, path: "qwen-code/system-defaults.json", shape: usualKey},
 			{base: home, path: ".qwen/extensions/*/qwen-extension.json", shape: usualKey, plugin: true}}...),
@@ -359,7 +376,8 @@ var table = []client{
 			{os: "linux", base: system, path: "etc/augment/settings.json", shape: usualKey},
 			{os: "darwin", base: system, path: "etc/augment/settings.json", shape: usualKey},
 			{os: "windows", base: system, path: "augment/settings.json", shape: usualKey}},
-			inVSCode("settings.json", "augment.advanced/mcpServers"), inVSCode("settings.json", "augment.advanced.mcpServers"),
+			inVSCode("settings.json", "augment.advanced/mcpServers"),
+			inVSCode("settings.json", "augment.advanced.mcpServers"),
 			inVSCode("profiles/*/settings.json", "augment.advanced/mcpServers"))},
 	{id: "vibe", name: "Mistral Vibe",
 		page: "https://docs.mistral.ai/vibe/code/overview", version: "3.0.3", read: "2026-11-29",
@@ -375,7 +393,8 @@ var table = []client{
 			{base: project, path: ".mcp.json", shape: usualKey},
 			{base: home, path: ".kimi/mcp.json", shape: usualKey}, // of its predecessor
 			{base: home, path: ".kimi-code/plugins/managed/*/kimi.plugin.json", shape: usualKey, plugin: true},
-			{base: home, path: ".kimi-code/plugins/managed/*/.kimi-plugin/plugin.json", shape: usualKey, plugin: true}}...),
+			{base: home, path: ".kimi-code/plugins/managed/*/.kimi-plugin/plugin.json", shape: usualKey,
+				plugin: true}}...),
 		variables: []variable{{"KIMI_CODE_HOME", ".kimi-code/", ""}, {"KIMI_SHARE_DIR", ".kimi/", ""}}},
 	{id: "mastra", name: "Mastra Code",
 		page: "https://mastra.ai/docs/mastra-code/mcp", version: "0.32.1", read: "2026-11-29",
@@ -464,8 +483,9 @@ var table = []client{
 			{base: named, path: "CRUSH_GLOBAL_CONFIG/crush.json", shape: "mcp"},
 			{base: named, path: "CRUSH_GLOBAL_DATA/crush.json", shape: "mcp"}},
 		commands: slices.Concat(
-			commandsAt("crush.json", "lsp"), commandsAt(".crush.json", "lsp")), runsSubstitutions: true, placeholders: []string{"$"},
-		programs: []program{{path: "crushrc", adds: true}, {path: ".crushrc", adds: true}}},
+			commandsAt("crush.json", "lsp"), commandsAt(".crush.json", "lsp")), runsSubstitutions: true,
+		placeholders: []string{"$"},
+		programs:     []program{{path: "crushrc", adds: true}, {path: ".crushrc", adds: true}}},
 	{id: "trae", name: "Trae",
 		page: "https://docs.trae.ai/ide/add-mcp-servers", read: "2026-11-29",
 		servers: []location{

@@ -25,7 +25,8 @@ site, to, first, step = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv
 names = sorted(os.path.relpath(os.path.join(d, f), site) for d, _, fs in os.walk(site) for f in fs if f.endswith(".py"))
 for name in names[first::step]:
     try:
-        py_compile.compile(os.path.join(site, name), os.path.join(to, importlib.util.cache_from_source(name)), name, True,
+        cached = os.path.join(to, importlib.util.cache_from_source(name))
+        py_compile.compile(os.path.join(site, name), cached, name, True,
                            invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     except Exception:
         pass`

@@ -41,8 +41,10 @@ func uvCutoff(h *host.Host, before time.Time) ([]string, error) {
 			own, ok = h.Now().Add(-span), true
 		}
 		if !ok {
-			return nil, evidence.Errorf(evidence.Validation, "uv configuration", "write it as a date or as days: \"3 days\"",
-				fmt.Errorf("exclude-newer is %q, and Hallmark cannot tell whether min_age of hallmark.toml leaves out more", text))
+			return nil, evidence.Errorf(evidence.Validation, "uv configuration", "write it as a date or as days: "+
+				"\"3 days\"",
+				fmt.Errorf("exclude-newer is %q, and Hallmark cannot tell whether min_age of hallmark.toml leaves "+
+					"out more", text))
 		}
 		before = earlier(before, own)
 	}
@@ -74,7 +76,8 @@ func parseDate(text string) (time.Time, bool) {
 	return at, err == nil
 }
 
-var spanForm = regexp.MustCompile(`^(?:P(\d{1,4})([DW])|PT(\d{1,5})(H)|(\d{1,5}) ?(d|day|days|w|week|weeks|h|hour|hours))$`)
+var spanForm = regexp.MustCompile(`^(?:P(\d{1,4})([DW])|PT(\d{1,5})(H)` +
+	`|(\d{1,5}) ?(d|day|days|w|week|weeks|h|hour|hours))$`)
 
 // parseSpan reads a span as uv writes it: "3 days", "2 weeks", "36 hours", "P3D".
 func parseSpan(text string) (time.Duration, bool) {
@@ -83,6 +86,7 @@ func parseSpan(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	n, _ := strconv.Atoi(m[1] + m[3] + m[5])
-	unit := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[(m[2] + m[4] + m[6])[0]|0x20]
+	unit := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour,
+		'w': 7 * 24 * time.Hour}[(m[2] + m[4] + m[6])[0]|0x20]
 	return time.Duration(n) * unit, true
 }

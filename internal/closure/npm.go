@@ -49,12 +49,15 @@ func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before tim
 func ResolveNPMFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string) (*project.Closure, error) {
 	own := map[string]string{ref.Name(): "file:" + filepath.ToSlash(file)}
 	if _, err := fetch.ReadNPMFile(file, "npm-shrinkwrap.json", project.MaxClosure); err == nil {
-		h.Logger.Warn("the package has an npm-shrinkwrap.json, which npm follows once it is published, and not here: versions may differ")
+		h.Logger.Warn("the package has an npm-shrinkwrap.json, which npm follows once it is published, and not here: " +
+			"versions may differ")
 	}
 	// What lies in the tarball itself is a file to npm, too. Of other files no package is taken: see
 	// ParsePackageLockOf.
 	return resolve(ctx, h, ref.String(), map[string]any{"dependencies": own}, time.Time{},
-		func(lock []byte) (*project.Closure, error) { return project.ParsePackageLockOf(lock, ref) }, "--allow-file=all")
+		func(lock []byte) (*project.Closure, error) {
+			return project.ParsePackageLockOf(lock, ref)
+		}, "--allow-file=all")
 }
 
 // ResolvePackages is [ResolveNPM] of several packages at exact versions, by name. The closure has no

@@ -43,9 +43,10 @@ func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.R
 		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 			return "", err
 		}
-		err = runTool(ctx, h, "uv", dir, foreign.Call{Tool: foreign.UV, Path: uv, Dir: dir, Set: append(set, "UV_NO_PROGRESS=1"),
-			Args: []string{"build", "--wheel", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--python", rt.Path,
-				"--no-python-downloads", "--out-dir", to, dir}})
+		err = runTool(ctx, h, "uv", dir, foreign.Call{Tool: foreign.UV, Path: uv, Dir: dir,
+			Set: append(set, "UV_NO_PROGRESS=1"),
+			Args: []string{"build", "--wheel", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work),
+				"--python", rt.Path, "--no-python-downloads", "--out-dir", to, dir}})
 		if err != nil {
 			return "", packingError(err, "uv build")
 		}
@@ -57,7 +58,8 @@ func PackPython(ctx context.Context, h *host.Host, dir, to string, rt *project.R
 	}
 	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	if err := runTool(ctx, h, "pip", dir, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set,
-		Args: []string{"-I", "-B", "-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check", "--no-input",
+		Args: []string{"-I", "-B", "-m", "pip", "wheel", "--no-deps", "--quiet", "--disable-pip-version-check",
+			"--no-input",
 			"--cache-dir", CacheDir(h, "pip", work), "-w", to, dir}}); err != nil {
 		return "", packingError(err, "pip wheel .")
 	}

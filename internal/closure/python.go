@@ -33,7 +33,8 @@ func ResolvePython(ctx context.Context, h *host.Host, name string, requirements 
 
 // ResolvePythonFile is [ResolvePython] of the wheel ref in a file on this machine, alone in its directory, which no
 // index need have.
-func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string, rt *project.Runtime) (*project.Closure, error) {
+func ResolvePythonFile(ctx context.Context, h *host.Host, ref artifact.Ref, file string,
+	rt *project.Runtime) (*project.Closure, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, file, "", err)
@@ -116,11 +117,13 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		// uv reads a configuration file that is named instead of all others, also those of
 		// projects.
 		if err := runTool(ctx, h, "uv", subject,
-			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: slices.Concat([]string{
-				"pip", "compile", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--universal",
-				"--only-binary", ":all:", "--generate-hashes",
-				"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate",
-				"--quiet", "-o", out, in}, cutoff)}); err != nil {
+			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"),
+				Args: slices.Concat([]string{
+					"pip", "compile", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--universal",
+					"--only-binary", ":all:", "--generate-hashes",
+					"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads",
+					"--no-header", "--no-annotate",
+					"--quiet", "-o", out, in}, cutoff)}); err != nil {
 			return nil, withPython(err, rt)
 		}
 		data, err := host.ReadFile(out, project.MaxClosure)
@@ -137,8 +140,8 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 			return nil, err
 		}
 	}
-	h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv takes a " +
-		"fraction of the time, and 'pip install uv' gets it")
+	h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv " +
+		"takes a fraction of the time, and 'pip install uv' gets it")
 	variables, err := h.Fetch.PipVariables()
 	if err != nil {
 		return nil, err
@@ -261,7 +264,8 @@ func (Python) Install(ctx context.Context, h *host.Host, o Order, t *Packages, s
 	}
 	shared, err := fetch.InstallWheels(ctx, t.read, t.Ref, site)
 	for _, s := range shared {
-		h.Logger.Warn(fmt.Sprintf("%s has another %s than %s; that of %[1]s is taken", s.By, wire.Quoted(s.Path), s.Instead))
+		h.Logger.Warn(fmt.Sprintf("%s has another %s than %s; that of %[1]s is taken", s.By, wire.Quoted(s.Path),
+			s.Instead))
 	}
 	return err
 }

@@ -101,7 +101,8 @@ func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, met
 	}
 	_, now, err := ReadFile(real, os.Open)
 	if err == nil && !bytes.Equal(now, was) {
-		err = evidence.Errorf(evidence.Operation, path, "run the command again", errors.New("was changed by another program meanwhile; nothing was written"))
+		err = evidence.Errorf(evidence.Operation, path, "run the command again",
+			errors.New("was changed by another program meanwhile; nothing was written"))
 	}
 	if err != nil {
 		return nil, err

@@ -60,7 +60,8 @@ func Init(ctx context.Context, environ []string, dir string,
 	}
 	if len(found.packages) == 0 && len(found.members) > 0 {
 		return "", evidence.Errorf(evidence.Validation, "", "run it in the directory of the package that is the server",
-			fmt.Errorf("this directory holds no package, but there are some below it: %s", strings.Join(found.members, ", ")))
+			fmt.Errorf("this directory holds no package, but there are some below it: %s",
+				strings.Join(found.members, ", ")))
 	}
 	return file, found.writeDraft(ctx, environ, dir, file, repositoryID)
 }
@@ -82,7 +83,8 @@ func InitFile(ctx context.Context, environ []string, dir string, ref artifact.Re
 	if err != nil {
 		return "", evidence.Errorf(evidence.Validation, packed, "", err)
 	}
-	found := &manifests{packages: []manifest{{string(ref.Kind()), packed, ref.Name(), ref.Version(), summary, owner.Text}}}
+	found := &manifests{packages: []manifest{{string(ref.Kind()), packed, ref.Name(), ref.Version(), summary,
+		owner.Text}}}
 	return file, found.writeDraft(ctx, environ, dir, file, nil)
 }
 
@@ -191,8 +193,8 @@ func (m *manifests) serverName(repository, subfolder string) string {
 func (m *manifests) unnamed(server string) (notes []string) {
 	shown := cmp.Or(server, "NAME")
 	if server == "" {
-		notes = append(notes, "give the server a name: io.github.OWNER/notes is for who logs in to GitHub as OWNER, com.example/notes for who "+
-			"holds example.com")
+		notes = append(notes, "give the server a name: io.github.OWNER/notes is for who logs in to GitHub as OWNER, "+
+			"com.example/notes for who holds example.com")
 	}
 	if len(m.packages) == 0 {
 		notes = append(notes, "no package was found here; name one in packages, or where the server runs in remotes")
@@ -203,18 +205,19 @@ func (m *manifests) unnamed(server string) (notes []string) {
 		}
 		switch p.kind {
 		case model.RegistryTypeNPM:
-			notes = append(notes, fmt.Sprintf("package.json needs the line \"mcpName\": %q before the package is published: by it a registry "+
-				"knows that the package is for this server", shown))
+			notes = append(notes, fmt.Sprintf("package.json needs the line \"mcpName\": %q before the package is "+
+				"published: by it a registry knows that the package is for this server", shown))
 		case model.RegistryTypeOCI:
-			notes = append(notes, "the Dockerfile needs the line LABEL "+ownerLabel+"="+shown+": by it a registry knows that the image "+
-				"is for this server")
+			notes = append(notes, "the Dockerfile needs the line LABEL "+ownerLabel+"="+shown+": by it a registry "+
+				"knows that the image is for this server")
 		case model.RegistryTypeMCPB: // which names no server
 		default:
 			line := "<!-- mcp-name: " + shown + " -->"
 			if p.kind == model.RegistryTypeCargo {
 				line = "mcp-name: " + shown // its registry shows readmes without comments
 			}
-			notes = append(notes, "the README of the package ("+p.file+") needs the line '"+line+"' before the package is published: "+
+			notes = append(notes, "the README of the package ("+p.file+") needs the line '"+line+
+				"' before the package is published: "+
 				"by it a registry knows that the package is for this server")
 		}
 	}
@@ -252,7 +255,8 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 	if !strings.Contains(u.Hostname(), ".") {
 		return "" // a name that only this machine's configuration knows
 	}
-	if owner, rest, ok := strings.Cut(strings.Trim(u.Path, "/"), "/"); ok && u.Hostname() == HostOf(model.RegistryURLGitHub) {
+	if owner, rest, ok := strings.Cut(strings.Trim(u.Path, "/"), "/"); ok &&
+		u.Hostname() == HostOf(model.RegistryURLGitHub) {
 		name, _, _ := strings.Cut(rest, "/") // behind it is a place in the repository
 		u.Path = "/" + owner + "/" + name
 	}

@@ -46,7 +46,8 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 				fmt.Errorf("says itself that it is %s, and not %s", own, ref))
 		}
 		if other := taken[ref.Normal()]; other != "" {
-			return nil, evidence.Errorf(evidence.Validation, file, "name one of the two", fmt.Errorf("is %s, as %s is", ref, other))
+			return nil, evidence.Errorf(evidence.Validation, file, "name one of the two",
+				fmt.Errorf("is %s, as %s is", ref, other))
 		}
 		found[ref], taken[ref.Normal()] = file, file
 	}
@@ -61,7 +62,8 @@ func listLocal(paths []string) (files []string, err error) {
 			return OpenError(p, err)
 		}
 		if !info.Mode().IsRegular() {
-			return evidence.Errorf(evidence.Validation, p, "write it into a file first", errors.New("is not a regular file"))
+			return evidence.Errorf(evidence.Validation, p, "write it into a file first",
+				errors.New("is not a regular file"))
 		}
 		files = append(files, p)
 		return nil
@@ -90,7 +92,8 @@ func listLocal(paths []string) (files []string, err error) {
 			}
 		}
 		if len(files) == before {
-			return nil, evidence.Errorf(evidence.Validation, p, "build the package first, or name its file", errors.New("holds no file"))
+			return nil, evidence.Errorf(evidence.Validation, p, "build the package first, or name its file",
+				errors.New("holds no file"))
 		}
 	}
 	return files, nil
@@ -172,19 +175,22 @@ func HashLocal(ctx context.Context, h *host.Host, files map[artifact.Ref]string)
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Operation, files[s.Ref], "", err)
 		}
-		hashes = append(hashes, serverjson.FileHash{Key: KeyOf(s.Ref, all), Ref: s.Ref, Value: d.Observed.SHA256().String()})
+		hashes = append(hashes, serverjson.FileHash{Key: KeyOf(s.Ref, all), Ref: s.Ref,
+			Value: d.Observed.SHA256().String()})
 	}
 	return hashes, nil
 }
 
 // VerifyFile compares one file on this machine with what doc claims of it. Nothing is fetched.
-func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, where, file, as string) (policy.Verdict, error) {
+func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, where, file,
+	as string) (policy.Verdict, error) {
 	doc.AtRegistries(h.Fetch.AsksAt)
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, InvalidError(where, err)
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return policy.Verdict{}, evidence.Errorf(evidence.Validation, file, "name one file in it", errors.New("is a directory"))
+		return policy.Verdict{}, evidence.Errorf(evidence.Validation, file, "name one file in it",
+			errors.New("is a directory"))
 	}
 	if _, err := listLocal([]string{file}); err != nil {
 		return policy.Verdict{}, err
@@ -212,7 +218,8 @@ func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, whe
 		if len(keys) > 0 {
 			err = fmt.Errorf("%w; it has hashes of %s", err, strings.Join(keys, ", "))
 		}
-		return policy.Verdict{}, evidence.Errorf(evidence.Validation, where, "its author adds it with 'hallmark hash-gen --write'", err)
+		return policy.Verdict{}, evidence.Errorf(evidence.Validation, where, "its author adds it with 'hallmark "+
+			"hash-gen --write'", err)
 	}
 	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool {
 		return !slices.ContainsFunc(about, func(s *Subject) bool { return SameRef(e.Subject, s.Ref) })
@@ -221,6 +228,7 @@ func VerifyFile(ctx context.Context, h *host.Host, doc *serverjson.Document, whe
 	if err != nil {
 		return policy.Verdict{}, evidence.Errorf(evidence.Operation, file, "", err)
 	}
-	more = slices.DeleteFunc(more, func(e evidence.Evidence) bool { return e.Authority == evidence.Registry }) // which was not asked
+	// which was not asked
+	more = slices.DeleteFunc(more, func(e evidence.Evidence) bool { return e.Authority == evidence.Registry })
 	return policy.Judge(policy.Verify, policy.Settings{}, append(report, more...)), nil
 }

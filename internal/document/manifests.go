@@ -100,8 +100,8 @@ func readManifests(dir string) (*manifests, error) {
 		}
 	}
 	for i, p := range m.packages {
-		if found := readmeRE.FindStringSubmatch(readme); p.server == "" && found != nil && p.kind != model.RegistryTypeNPM &&
-			p.kind != model.RegistryTypeOCI {
+		if found := readmeRE.FindStringSubmatch(readme); p.server == "" && found != nil &&
+			p.kind != model.RegistryTypeNPM && p.kind != model.RegistryTypeOCI {
 			m.packages[i].server = found[1]
 		}
 	}
@@ -152,13 +152,15 @@ func (m *manifests) readNPM(file string, data []byte) error {
 	}
 	var packages []string
 	var object struct{ Packages []string }
-	if len(p.Workspaces) > 0 && json.Unmarshal(p.Workspaces, &packages) != nil && json.Unmarshal(p.Workspaces, &object) == nil {
+	if len(p.Workspaces) > 0 && json.Unmarshal(p.Workspaces, &packages) != nil &&
+		json.Unmarshal(p.Workspaces, &object) == nil {
 		packages = object.Packages
 	}
 	m.members = append(m.members, packages...)
 	switch {
 	case private && len(packages) == 0:
-		m.notes = append(m.notes, "package.json says \"private\": true, so that npm does not publish it; it is left out")
+		m.notes = append(m.notes, "package.json says \"private\": true, so that npm does not publish it; it is "+
+			"left out")
 	case !private && p.Name != "":
 		m.packages = append(m.packages, said)
 	}
@@ -197,7 +199,8 @@ func (m *manifests) readPyproject(file string, data []byte) error {
 		*set.to = cmp.Or(*set.to, set.text)
 	}
 	if p.Project.Name != "" {
-		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, p.Project.Name, p.Project.Version, p.Project.Description, ""})
+		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, p.Project.Name, p.Project.Version,
+			p.Project.Description, ""})
 	}
 	return nil
 }
@@ -229,7 +232,8 @@ func (m *manifests) readCargo(file string, data []byte) error {
 	default:
 		version, _ := c.Package.Version.(string)
 		description, _ := c.Package.Description.(string)
-		m.packages = append(m.packages, manifest{model.RegistryTypeCargo, file, c.Package.Name, version, description, ""})
+		m.packages = append(m.packages, manifest{model.RegistryTypeCargo, file, c.Package.Name, version, description,
+			""})
 	}
 	return nil
 }
@@ -310,8 +314,10 @@ func (m *manifests) readBundle(file string, data []byte) error {
 	if err := json.Unmarshal(data, &b); err != nil || b.ManifestVersion == "" && b.DXTVersion == "" {
 		return nil // the manifest of something else
 	}
-	m.packages = append(m.packages, manifest{kind: model.RegistryTypeMCPB, file: file, version: b.Version, description: b.Description})
-	m.notes = append(m.notes, "the identifier of the mcpb package is the https URL of its file, which manifest.json does not say")
+	m.packages = append(m.packages, manifest{kind: model.RegistryTypeMCPB, file: file, version: b.Version,
+		description: b.Description})
+	m.notes = append(m.notes, "the identifier of the mcpb package is the https URL of its file, which manifest.json "+
+		"does not say")
 	return nil
 }
 
@@ -320,7 +326,8 @@ func (m *manifests) readGo(_ string, _ []byte) error {
 	return nil
 }
 
-var labelRE = regexp.MustCompile(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) + `"?[= ]"?([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
+var labelRE = regexp.MustCompile(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) +
+	`"?[= ]"?([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 
 var continuation = regexp.MustCompile(`\\[ \t]*\r?\n`)
 
@@ -334,7 +341,8 @@ func (m *manifests) readDocker(file string, data []byte) error {
 		p.server = string(found[1])
 	}
 	m.packages = append(m.packages, p)
-	m.notes = append(m.notes, fmt.Sprintf("the identifier of the oci package is its reference, such as %s, which %s does not say",
+	m.notes = append(m.notes, fmt.Sprintf("the identifier of the oci package is its reference, such as %s, which %s "+
+		"does not say",
 		"oci.example.com/acme/notes:1.0.0", file))
 	return nil
 }

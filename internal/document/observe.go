@@ -30,7 +30,8 @@ func Observe(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 	for _, s := range all {
 		refs = append(refs, s.Ref)
 	}
-	client := h.Fetch.For(doc.Name).ForRefs(refs...) // who gives a document agrees that the hosts of its files are asked
+	// who gives a document agrees that the hosts of its files are asked
+	client := h.Fetch.For(doc.Name).ForRefs(refs...)
 	if all, err = expandReleases(ctx, client, where, all); err != nil {
 		return nil, nil, err
 	}

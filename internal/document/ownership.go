@@ -31,7 +31,8 @@ func addOwners(ctx context.Context, f *fetch.Client, doc *serverjson.Document,
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Validation, p.Pointer, "", err)
 		}
-		unknown := ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS || // whose owner is known to no registry
+		// whose owner is known to no registry
+		unknown := ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS ||
 			slices.ContainsFunc(report, func(e evidence.Evidence) bool {
 				return e.Outcome == evidence.Unverifiable && gives(p, e)
 			})
@@ -79,9 +80,11 @@ func gives(p serverjson.Package, e evidence.Evidence) bool {
 
 // AskOwner asks the registry of a package which server the package is for, and compares that with server. An image is
 // asked by the digest that report has of it, if it has one.
-func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.Ref, report evidence.Report) (evidence.Evidence,
+func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.Ref,
+	report evidence.Report) (evidence.Evidence,
 	error) {
-	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: server}
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry,
+		Text: server}
 	var owner fetch.Owner
 	var err error
 	switch ref.Kind() {
@@ -117,7 +120,8 @@ func AskOwner(ctx context.Context, f *fetch.Client, server string, ref artifact.
 // observedImage is ref by the digest that was computed of it.
 func observedImage(ref artifact.Ref, report evidence.Report) artifact.Ref {
 	for _, e := range report {
-		if e.Scheme == evidence.File && ref.Digest().IsZero() && !e.Observed.SHA256().IsZero() && SameRef(e.Subject, ref) {
+		if e.Scheme == evidence.File && ref.Digest().IsZero() && !e.Observed.SHA256().IsZero() &&
+			SameRef(e.Subject, ref) {
 			if exact, err := artifact.NewOCI(ref.Name() + "@" + e.Observed.SHA256().String()); err == nil {
 				return exact
 			}
@@ -148,11 +152,13 @@ func (s *Subject) readOwner(d *fetch.Download, limit int64) evidence.Report {
 	if s.Of == nil {
 		return nil
 	}
-	claim := evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Ownership, Authority: evidence.Manifest, Text: s.Of.Name}
+	claim := evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.Ownership, Authority: evidence.Manifest,
+		Text: s.Of.Name}
 	owner, err := fetch.ReadOwner(d.Path(), d.Ref, limit)
 	switch {
 	case err != nil && d.Ref.Kind() == artifact.NPM:
-		return formEvidence(d, "its package.json cannot be read as npm does, so that only its registry says for which server it is: "+
+		return formEvidence(d, "its package.json cannot be read as npm does, so that only its registry says for "+
+			"which server it is: "+
 			err.Error())
 	case err != nil:
 		return s.readBundle(d, limit)

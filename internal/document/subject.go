@@ -27,7 +27,8 @@ func checkFileCount(f *fetch.Client, where string, n int, all []*Subject) error 
 	hint, files := "", map[artifact.Ref]int{}
 	for _, s := range all {
 		if files[s.Ref.Release()]++; files[s.Ref.Release()] > most/2 {
-			hint = fmt.Sprintf("%s alone has more than %d: 'publish --no-hash' publishes it without hashes, or name another package",
+			hint = fmt.Sprintf("%s alone has more than %d: 'publish --no-hash' publishes it without hashes, or name "+
+				"another package",
 				s.Ref.Release(), most/2)
 		}
 	}

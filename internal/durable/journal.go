@@ -14,9 +14,10 @@ import (
 
 // File is one file of a journal: its complete new contents, or its removal.
 type File struct {
-	Path   string      `json:"path"`             // absolute
-	Data   []byte      `json:"data,omitempty"`   // base64 in the journal
-	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is that of the replaced one, else 0644
+	Path string `json:"path"`           // absolute
+	Data []byte `json:"data,omitempty"` // base64 in the journal
+	// of the new file, not reduced by the umask; 0 is that of the replaced one, else 0644
+	Perm   fs.FileMode `json:"perm,omitempty"`
 	Remove bool        `json:"remove,omitempty"` // the file shall not exist
 
 	// Was is the digest of the content that is replaced; zero if there was no file. Replace fills

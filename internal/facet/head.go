@@ -21,7 +21,8 @@ type Head struct {
 }
 
 // memberLine is a line that begins a member: a name, which may be quoted, a colon, and what follows.
-var memberLine = regexp.MustCompile(`^(?:([A-Za-z0-9_][A-Za-z0-9_. /-]*?)|"([A-Za-z0-9_. /-]+)"|'([A-Za-z0-9_. /-]+)')[ \t]*:(?:[ \t](.*))?$`)
+var memberLine = regexp.MustCompile(`^(?:([A-Za-z0-9_][A-Za-z0-9_. /-]*?)|"([A-Za-z0-9_. /-]+)"` +
+	`|'([A-Za-z0-9_. /-]+)')[ \t]*:(?:[ \t](.*))?$`)
 
 // blockMark is what begins a text of several lines.
 var blockMark = regexp.MustCompile(`^[|>][-+0-9]*$`)

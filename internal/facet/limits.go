@@ -31,6 +31,8 @@ func (w *wrapping) checkPaths(form Form) error {
 	if count > 1 {
 		more = fmt.Sprintf("; with it, %d paths are too long", count)
 	}
-	return evidence.Errorf(evidence.Validation, "", hint, fmt.Errorf("%+q would be %+q in the facet, a path of %d bytes; "+
-		"a canonical tar holds %d, which is the limit%s", w.contents[longest], longest, len(longest), tree.MaxTarPath, more))
+	return evidence.Errorf(evidence.Validation, "", hint,
+		fmt.Errorf("%+q would be %+q in the facet, a path of %d bytes; "+
+			"a canonical tar holds %d, which is the limit%s", w.contents[longest], longest, len(longest),
+			tree.MaxTarPath, more))
 }

@@ -51,20 +51,8 @@ func (w *wrapping) resolve(d Dir) error {
 		if _, private := d.Private[at]; private || isLeftOut(at) {
 			continue
 		}
-		to, ok := linkTarget(at, d.Links[at])
-		f, isFile := w.files[to]
-		_, private := d.Private[to]
-		switch {
-		case private:
-			w.note(at, "is a symbolic link to a file that is left out")
-		case !ok:
-			w.unsound[at] = invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, clip(d.Links[at]))
-		case isFile:
+		if f, ok := w.followLink(d, at, dirs); ok {
 			linked[at] = f
-		case dirs[to]:
-			w.note(at, "is a symbolic link to a directory, and is left out")
-		default:
-			w.unsound[at] = invalid("%+q is a symbolic link to %+q, which is no file of the directory", at, clip(d.Links[at]))
 		}
 	}
 	maps.Copy(w.files, linked) // only now, as a link to a link is none to a file
@@ -75,6 +63,27 @@ func (w *wrapping) resolve(d Dir) error {
 		w.note(at, "is left out: %v", w.unsound[at])
 	}
 	return nil
+}
+
+// followLink is the file that the link at a path leads to. If there is none, it notes why, or that the link is unsound.
+func (w *wrapping) followLink(d Dir, at string, dirs map[string]bool) (sourceFile, bool) {
+	to, inside := linkTarget(at, d.Links[at])
+	f, isFile := w.files[to]
+	_, private := d.Private[to]
+	link := clip(d.Links[at])
+	switch {
+	case private:
+		w.note(at, "is a symbolic link to a file that is left out")
+	case !inside:
+		w.unsound[at] = invalid("%+q is a symbolic link to %+q, which leads out of the directory", at, link)
+	case isFile:
+		return f, true
+	case dirs[to]:
+		w.note(at, "is a symbolic link to a directory, and is left out")
+	default:
+		w.unsound[at] = invalid("%+q is a symbolic link to %+q, which is no file of the directory", at, link)
+	}
+	return sourceFile{}, false
 }
 
 // refuseUnsound is an error if what is below a directory has a link that is no file of the facet, or something else

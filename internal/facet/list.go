@@ -131,9 +131,10 @@ func newListing(d Dir) *wrapping {
 
 // tooManyItems is the error for a directory with more to list than anybody would look through.
 func tooManyItems(count int) error {
-	return evidence.Errorf(evidence.Validation, "", "name a directory further down: --sub DIR with --git, or --path DIR",
-		fmt.Errorf("holds about %s skills, plugins and facets; the limit of one list is %s", evidence.Group(int64(count)),
-			evidence.Group(maxItems)))
+	return evidence.Errorf(evidence.Validation, "", "name a directory further down: --sub DIR with --git, or "+
+		"--path DIR",
+		fmt.Errorf("holds about %s skills, plugins and facets; the limit of one list is %s",
+			evidence.Group(int64(count)), evidence.Group(maxItems)))
 }
 
 // inSkill reports whether a directory lies in the folder of a skill that is listed.

@@ -53,8 +53,8 @@ var loadedByRule1 = []string{"hooks/hooks.json", ".lsp.json", "settings.json", "
 
 // descriptive are members of manifests that say of a plugin what it is, and deliver nothing.
 var descriptive = []string{
-	"$schema", "author", "category", "description", "displayName", "homepage", "interface", "keywords", "license", "logo",
-	"minClientVersions", "name", "publisher", "repository", "tags", "version",
+	"$schema", "author", "category", "description", "displayName", "homepage", "interface", "keywords", "license",
+	"logo", "minClientVersions", "name", "publisher", "repository", "tags", "version",
 }
 
 // taken are the members of manifests that a facet can say.

@@ -98,7 +98,8 @@ func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entr
 		e.origin = &Origin{URL: text(source, "url")}
 	}
 	if e.origin != nil {
-		e.origin.Ref, e.origin.Commit, e.origin.Sub = text(source, "ref"), text(source, "sha"), cleanPath(text(source, "path"))
+		e.origin.Ref, e.origin.Commit, e.origin.Sub = text(source, "ref"), text(source,
+			"sha"), cleanPath(text(source, "path"))
 		return e, e.name != "" && e.origin.URL != "" && e.origin.Sub != "-"
 	}
 	if local == "" || strings.Contains(local, ":") {
@@ -128,7 +129,8 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
 	looked := 0 // directories of skills that are looked for, all files for each
 	for _, e := range w.readMarket() {
-		item := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
+		item := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin,
+			Listed: true}
 		if e.origin == nil {
 			form, _, _ := all.in(e.dir).form(NewestWrapRule)
 			named := e.skills
@@ -150,7 +152,8 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 			}
 			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
 			if len(item.Skills) == 0 && i >= 0 {
-				item.Form, item.Empty, item.Description = form, items[i].Empty, cmp.Or(item.Description, items[i].Description)
+				item.Form, item.Empty, item.Description = form, items[i].Empty, cmp.Or(item.Description,
+					items[i].Description)
 			}
 		}
 		listed = append(listed, item)

@@ -25,9 +25,10 @@ type RunKind string
 const (
 	RunAllowed RunKind = "allowed" // a member of the head of a skill, agent or command that permits or starts something
 	RunCommand RunKind = "command" // a command line in the text, which a client runs when it loads the file
-	RunFile    RunKind = "file"    // a file outside of the project, or any at all, that a client adds to the text when it loads it
-	RunScript  RunKind = "script"  // a file that is a program
-	RunUnread  RunKind = "unread"  // a line of the head that is read by no rule, and may be any of these
+	// a file outside of the project, or any at all, that a client adds to the text when it loads it
+	RunFile   RunKind = "file"
+	RunScript RunKind = "script" // a file that is a program
+	RunUnread RunKind = "unread" // a line of the head that is read by no rule, and may be any of these
 )
 
 // IsLive reports whether something of the kind happens when a client loads a text, and so depends on the client.
@@ -38,12 +39,13 @@ var permitting = []string{"allowed-tools", "hooks", "mcpServers", "permissionMod
 
 // scriptExtensions are those of programs that a model starts by the name of their interpreter.
 var scriptExtensions = []string{
-	".bash", ".bat", ".cjs", ".cmd", ".exe", ".fish", ".js", ".lua", ".mjs", ".php", ".pl", ".ps1", ".py", ".rb", ".sh", ".ts",
-	".vbs", ".zsh",
+	".bash", ".bat", ".cjs", ".cmd", ".exe", ".fish", ".js", ".lua", ".mjs", ".php", ".pl", ".ps1", ".py", ".rb", ".sh",
+	".ts", ".vbs", ".zsh",
 }
 
 // programMarks are how programs begin.
-var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"}
+var programMarks = []string{"#!", "\x7fELF", "MZ", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe",
+	"\x00asm"}
 
 // Live is what clients do with the text of a deliverable when they load it: each kind, text and clients, without the
 // path.

@@ -34,11 +34,13 @@ func (p *problems) checkServerName(name string, value json.RawMessage, at string
 	}
 	switch {
 	case !CheckName(name):
-		p.add(at, "a name with a scope is @scope/name, each 2 to 64 of [a-z0-9-] that begin and end with a letter or digit")
+		p.add(at, "a name with a scope is @scope/name, each 2 to 64 of [a-z0-9-] that begin and end with a letter "+
+			"or digit")
 	case kindOf(value) != '"':
 		p.add(at, "a name with a scope is of a server that is packed from source, whose value is a version")
 	case len(EntryName(name)) > MaxEntryName:
-		p.add(at, "scope and name are too long: SCOPE_NAME, as it is called where it is installed, has at most %d characters",
+		p.add(at, "scope and name are too long: SCOPE_NAME, as it is called where it is installed, has at most %d "+
+			"characters",
 			MaxEntryName)
 	}
 }

@@ -28,7 +28,8 @@ func (w *wrapping) takeServers(doc map[string]any) error {
 		case string:
 			p := strings.TrimPrefix(v, "./")
 			if _, ok := w.files[p]; !ok || !fs.ValidPath(p) {
-				w.note("mcpServers in "+w.format.file, "names what is no file of the plugin; its servers are not installed")
+				w.note("mcpServers in "+w.format.file, "names what is no file of the plugin; its servers are not "+
+					"installed")
 			} else if !slices.Contains(w.format.servers, p) {
 				w.takeServerFile(servers, p)
 			}
@@ -85,7 +86,8 @@ func serverValue(v any, rule int) (value map[string]any, why string) {
 		return nil, "it is no object"
 	}
 	if server["headers"] != nil {
-		return nil, "a facet cannot say its headers; hallmark.toml can: [servers.NAME] with type = \"http\", url and headers"
+		return nil, "a facet cannot say its headers; hallmark.toml can: [servers.NAME] with type = \"http\", url and " +
+			"headers"
 	}
 	if holdsVariable(v) {
 		return nil, "it needs a variable of its client, ${…}"

@@ -34,7 +34,8 @@ func (w *wrapping) noteVariables() error {
 		case found == nil:
 		case shown < maxVariableNotes:
 			shown++
-			w.note(from, "names %s, which its own client alone fills in: what it leads to is not where the text looks for it", found)
+			w.note(from, "names %s, which its own client alone fills in: what it leads to is not where the text "+
+				"looks for it", found)
 		default:
 			more++
 		}

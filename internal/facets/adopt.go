@@ -39,7 +39,8 @@ type Adopted struct {
 // stay as they are there; what would change is shown to [Options.Confirm]. If a locked skill whose source is a
 // directory was edited in place, the edit is copied into that source and locked.
 func Adopt(ctx context.Context, h *host.Host, dir string, what Adopted, o Options) (*Installation, error) {
-	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills, present: map[string]digest.Digest{},
+	req := facetRequest{add: what.Git, found: true, adopt: &adoption{skills: what.Skills,
+		present: map[string]digest.Digest{},
 		folders: map[string]string{}, copied: map[string][]string{}}}
 	if len(what.Git) > 0 {
 		o.Named = what.Git[0].URL()
@@ -81,7 +82,8 @@ func (s FoundSkill) problem(all []FoundSkill) error {
 	case s.Err != nil:
 		return s.Err
 	case s.Facet != "" && !s.Edited:
-		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it was changed since it was locked",
+		return evidence.Errorf(evidence.Refused, where, "'hallmark check' says whether it was changed since it "+
+			"was locked",
 			fmt.Errorf("is of the locked facet %s already", s.Facet))
 	case i >= 0:
 		return evidence.Errorf(evidence.Refused, s.Name,
@@ -103,13 +105,16 @@ func (s FoundSkill) source(ctx context.Context, h *host.Host, dir string, what A
 	f := w.Config.Facets[s.Facet]
 	entry, _ := w.Lock.Facet(s.Facet)
 	if !isOwnSource(w, s) || what.Git != nil {
-		return f, evidence.Errorf(evidence.Refused, where, "'hallmark install --force' puts back what is locked; 'hallmark remove "+
-			"--keep "+s.Facet+"' and then '"+host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]})+"' make it a skill of your own",
+		return f, evidence.Errorf(evidence.Refused, where, "'hallmark install --force' puts back what is locked; "+
+			"'hallmark remove --keep "+s.Facet+"' and then '"+
+			host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]})+"' make it a skill of your own",
 			fmt.Errorf("was edited, and the source of its facet %s is no directory of this one skill", s.Facet))
 	}
 	if s.lessHere {
-		return f, evidence.Errorf(evidence.Refused, where, "make the same change in "+f.Path+", and run 'hallmark install --force'",
-			errors.New("was edited, and its client has another front matter there than the skill: taking it would lose the rest"))
+		return f, evidence.Errorf(evidence.Refused, where, "make the same change in "+f.Path+
+			", and run 'hallmark install --force'",
+			errors.New("was edited, and its client has another front matter there than the skill: taking it would "+
+				"lose the rest"))
 	}
 	there, err := obtain.ReadFolder(w.PlaceDir(), obtain.LocalPath(w, f.Path), s.Name, f.Private)
 	if err == nil && !maps.EqualFunc(there.Members, skillMembers(entry, s.Name), evidence.Same) {
@@ -141,7 +146,8 @@ func (s FoundSkill) checkSource(ctx context.Context, h *host.Host, dir, at strin
 	}
 	defer done()
 	refuse := func(err error) error {
-		return evidence.Errorf(evidence.Refused, at, "'--into DIR' names another directory for it; or move this one away", err)
+		return evidence.Errorf(evidence.Refused, at, "'--into DIR' names another directory for it; or move this "+
+			"one away", err)
 	}
 	if err := w.RefuseLink(w.Path(at)); err != nil {
 		return refuse(errors.Unwrap(err))
@@ -160,7 +166,8 @@ func (s FoundSkill) checkSource(ctx context.Context, h *host.Host, dir, at strin
 	if entries, err := os.ReadDir(w.Path(at)); errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
 	}
-	if there, err := obtain.ReadFolder(w.PlaceDir(), w.Path(at), s.Name, private); err == nil && maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
+	if there, err := obtain.ReadFolder(w.PlaceDir(), w.Path(at), s.Name, private); err == nil &&
+		maps.EqualFunc(there.Members, s.members, evidence.Same) && len(there.Links) == 0 {
 		return nil
 	}
 	return refuse(errors.New("has something else in it"))
@@ -277,7 +284,8 @@ func (d *adoption) copies(a *Assembly) (files []durable.File, err error) {
 }
 
 // copyMember is a file of a skill for its source, none if it is there already, and whether there was none of that name.
-func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before, sum digest.Digest) (_ durable.File, isNew bool,
+func (d *adoption) copyMember(a *Assembly, x *piece, rest string, before,
+	sum digest.Digest) (_ durable.File, isNew bool,
 	err error) {
 	to := filepath.Join(obtain.LocalPath(a.Workspace, x.want.Path), filepath.FromSlash(rest))
 	now, err := host.ReadFile(to, maxCopied)

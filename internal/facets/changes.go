@@ -56,7 +56,8 @@ func (a *Assembly) changes() (all []Change, err error) {
 			}
 		case len(more) > 0 && (wasHere || accepted) && c.Before != nil:
 			if c.Runs, err = x.runs(c.Before, more); err == nil {
-				c.Runs = slices.DeleteFunc(c.Runs, func(r facet.Run) bool { return !r.Kind.IsLive() }) // as for the others
+				// as for the others
+				c.Runs = slices.DeleteFunc(c.Runs, func(r facet.Run) bool { return !r.Kind.IsLive() })
 				c.MoreTargets = len(c.Runs) > 0
 			}
 		}

@@ -34,8 +34,10 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 				continue
 			}
 			if len(d.Name) > maxPlacedName {
-				return nil, evidence.Errorf(evidence.Refused, x.Subject(), "write a shorter prefix in "+project.ConfigFile,
-					fmt.Errorf("%s %s would be called %s, which has more than %d letters", d.Kind, d.MemberName(), d.Name, maxPlacedName))
+				return nil, evidence.Errorf(evidence.Refused, x.Subject(),
+					"write a shorter prefix in "+project.ConfigFile,
+					fmt.Errorf("%s %s would be called %s, which has more than %d letters", d.Kind, d.MemberName(),
+						d.Name, maxPlacedName))
 			}
 			out = append(out, installed.Part{Deliverable: d, Of: x.Archive})
 			what := string(d.Kind)
@@ -65,8 +67,8 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 		return nil, &evidence.Error{
 			Subject: project.ConfigFile, Kind: evidence.Refused, Detail: detail.String(),
 			Err: errors.New(evidence.Count(n, "name") + " would be installed by several facets"),
-			Hint: "'--prefix' with 'hallmark add' puts the facet's name before those of its parts, and '--part' takes only " +
-				"some; or remove one of the facets",
+			Hint: "'--prefix' with 'hallmark add' puts the facet's name before those of its parts, and '--part' " +
+				"takes only some; or remove one of the facets",
 		}
 	}
 	return out, nil
@@ -86,8 +88,9 @@ func (x *piece) missingPartsError() error {
 	}
 	if len(x.by) == 0 {
 		return evidence.Errorf(evidence.Validation, x.Subject(), "take it out of 'parts' in "+project.ConfigFile+
-			"; it has "+surface.Escape(strings.Join(partsOf(x.Manifest), ", ")), fmt.Errorf("has no %s, which %s wants of it",
-			surface.Escape(strings.Join(missing, ", ")), project.ConfigFile))
+			"; it has "+surface.Escape(strings.Join(partsOf(x.Manifest), ", ")),
+			fmt.Errorf("has no %s, which %s wants of it",
+				surface.Escape(strings.Join(missing, ", ")), project.ConfigFile))
 	}
 	return evidence.Errorf(evidence.Validation, x.Subject(), "",
 		fmt.Errorf("has no %s, which %s wants of it", strings.Join(missing, ", "), strings.Join(x.by, " and ")))

@@ -35,8 +35,9 @@ func (r *facetRequest) declare(ctx context.Context, w *workspace.Workspace, f *p
 		if r.adopt != nil {
 			hint = "rename its directory, or remove the other one: 'hallmark remove NAME'"
 		}
-		return nil, evidence.Errorf(evidence.Refused, f.Name, hint, fmt.Errorf("is declared by %s line %d as %s already",
-			project.ConfigFile, mine.Line, surface.Escape(mine.String())))
+		return nil, evidence.Errorf(evidence.Refused, f.Name, hint,
+			fmt.Errorf("is declared by %s line %d as %s already",
+				project.ConfigFile, mine.Line, surface.Escape(mine.String())))
 	}
 	if mine, ok := w.Config.Facets[f.Name]; ok && sameOrigin(mine, *f) { // what is wanted of it stays
 		f.Prefix, f.Parts = cmp.Or(f.Prefix, mine.Prefix), slices.Clone(f.Parts)

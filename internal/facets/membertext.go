@@ -102,7 +102,8 @@ func readText(slot *store.Slot, path string, want digest.Digest, subject string,
 		return memberText{unread: "is not text"}, nil
 	}
 	if *room -= int64(len(data)); *room < 0 {
-		return memberText{unread: fmt.Sprintf("all that changes is larger than %s bytes", evidence.Group(maxTexts))}, nil
+		return memberText{unread: fmt.Sprintf("all that changes is larger than %s bytes", evidence.Group(maxTexts))},
+			nil
 	}
 	return memberText{data: data}, nil
 }

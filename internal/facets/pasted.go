@@ -33,9 +33,10 @@ type Pasted struct {
 
 	// What the address of a page says besides.
 	Commit string
-	Refs   string   // "heads" or "tags" if it says whether it names a branch or a tag
-	Path   []string // the name of a branch or tag, then a directory: both hold slashes, and only the repository knows which ends where
-	Sub    string   // the directory, beside Commit, or as With was told
+	Refs   string // "heads" or "tags" if it says whether it names a branch or a tag
+	// the name of a branch or tag, then a directory: both hold slashes, and only the repository knows which ends where
+	Path []string
+	Sub  string // the directory, beside Commit, or as With was told
 }
 
 // IsPage reports whether it was the address of a page, which says more than the repository.
@@ -45,7 +46,8 @@ func (p Pasted) IsPage() bool { return p.Commit != "" || len(p.Path) > 0 }
 // is, and is refused as no URL.
 var (
 	ownerRepoRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}(@[A-Za-z0-9_./+-]+)?$`)
+		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}` +
+			`(@[A-Za-z0-9_./+-]+)?$`)
 	})
 	scpRE = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(
@@ -186,8 +188,8 @@ func (p Pasted) With(f project.Facet) (Pasted, project.Facet, error) {
 	case p.Commit != "":
 		f.Commit = p.Commit
 	case f.Commit != "" || f.Tag != "" && f.Branch != "":
-		return p, f, errors.New("the URL names a branch or a tag; leave out --tag, --branch and --commit, or give the URL " +
-			"of the repository")
+		return p, f, errors.New("the URL names a branch or a tag; leave out --tag, --branch and --commit, or give " +
+			"the URL of the repository")
 	case f.Tag != "" && p.Refs == "heads", f.Branch != "" && p.Refs == "tags":
 		return p, f, errors.New("--tag and --branch are two things, and the URL names the other one")
 	case given != "":
@@ -215,14 +217,16 @@ func joinSub(ofURL, ofFlag string) (string, error) {
 
 // Locate asks the repository of a page which branch or tag, and so which directory, it shows, and completes f with it.
 // It asks nobody about what is complete.
-func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet, o Options) (project.Facet, error) {
+func Locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet,
+	o Options) (project.Facet, error) {
 	o.Named = p.URL
 	return locate(ctx, h, dir, p, f, o)
 }
 
 // LocateOrigin is the declaration of a plugin that a marketplace lists from elsewhere: its repository is asked which
 // branch or tag is meant. Whether its host may be asked is for the user to say, as for all hosts that nobody named.
-func LocateOrigin(ctx context.Context, h *host.Host, dir string, at facet.Origin, name string, o Options) (project.Facet, error) {
+func LocateOrigin(ctx context.Context, h *host.Host, dir string, at facet.Origin, name string,
+	o Options) (project.Facet, error) {
 	p, err := ParsePasted(at.URL)
 	if err != nil {
 		return project.Facet{}, evidence.Errorf(evidence.Validation, name, "", err)
@@ -246,7 +250,8 @@ func LocateOrigin(ctx context.Context, h *host.Host, dir string, at facet.Origin
 		return f, err
 	}
 	if len(p.Path) > 0 && f.Branch+f.Tag != strings.Join(p.Path, "/") { // a list names all of a branch or tag
-		return f, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its repository has no branch or tag %+q", at.Ref))
+		return f, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its repository has no branch or tag %+q",
+			at.Ref))
 	}
 	if err := f.Check(); err != nil {
 		return f, evidence.Errorf(evidence.Validation, name, "", err)
@@ -255,7 +260,8 @@ func LocateOrigin(ctx context.Context, h *host.Host, dir string, at facet.Origin
 }
 
 // locate is [Locate] for a host that was named, or not.
-func locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet, o Options) (project.Facet, error) {
+func locate(ctx context.Context, h *host.Host, dir string, p Pasted, f project.Facet,
+	o Options) (project.Facet, error) {
 	if len(p.Path) == 0 {
 		return f, nil
 	}

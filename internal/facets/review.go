@@ -28,7 +28,9 @@ func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Inst
 	}
 	asked := runs
 	if placed {
-		asked = slices.DeleteFunc(slices.Clone(out.Facets), func(c Change) bool { return len(c.Placed)+len(c.Runs) == 0 })
+		asked = slices.DeleteFunc(slices.Clone(out.Facets), func(c Change) bool {
+			return len(c.Placed)+len(c.Runs) == 0
+		})
 	}
 	if replaces {
 		asked = out.Facets

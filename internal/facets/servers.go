@@ -311,7 +311,8 @@ func (a *Assembly) removeUndeclared(wanted []project.Server, skipped []ServerCha
 		if a.o.Frozen {
 			return nil, nil, evidence.Errorf(evidence.Refused, name,
 				"run 'hallmark install' without --frozen, and commit the lock",
-				fmt.Errorf("is locked as a server of the facet %+q, which does not declare it, or of which 'parts' leaves it out", entry.Launch.Facet))
+				fmt.Errorf("is locked as a server of the facet %+q, which does not declare it, or of which 'parts' "+
+					"leaves it out", entry.Launch.Facet))
 		}
 		a.Workspace.Lock.Remove(name)
 		removed = append(removed,

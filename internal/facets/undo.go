@@ -36,8 +36,8 @@ func (r *facetRequest) undoAdoption(a *Assembly, out *Installation) (files []dur
 	for _, name := range r.remove {
 		f := known.Receipt.Facets[name]
 		if len(f.Adopted) == 0 {
-			return nil, evidence.Errorf(evidence.Refused, name, "'hallmark remove --keep "+name+"' leaves its files where they lie",
-				errors.New("was not adopted on this machine"))
+			return nil, evidence.Errorf(evidence.Refused, name, "'hallmark remove --keep "+name+
+				"' leaves its files where they lie", errors.New("was not adopted on this machine"))
 		}
 		entry, _ := a.Workspace.Lock.Facet(name)
 		if entry.Source.Path == "" {

@@ -47,11 +47,12 @@ type FoundSkill struct {
 
 // Found is what is in the directories in which the clients of a project look for skills.
 type Found struct {
-	Dir     string       // of the clients' files
-	Where   []string     // directories of skills of all targets, relative to Dir
-	Skills  []FoundSkill // by name
-	Outside []string     // variables that move a client's directory out of the home directory, where nothing is looked for
-	Linked  []string     // directories that are links, or are reached through one: nothing is read or written there
+	Dir    string       // of the clients' files
+	Where  []string     // directories of skills of all targets, relative to Dir
+	Skills []FoundSkill // by name
+	// variables that move a client's directory out of the home directory, where nothing is looked for
+	Outside []string
+	Linked  []string // directories that are links, or are reached through one: nothing is read or written there
 }
 
 // FindUnmanaged finds the skills in the directories of the project's targets, those that the lock manages too, which
@@ -125,7 +126,8 @@ func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) 
 
 // isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what
 // the lock has there, as in a clone.
-func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string, present map[string]digest.Digest) bool {
+func isInstalled(known *installed.Files, locked *installed.LockedFacets, at string,
+	present map[string]digest.Digest) bool {
 	was := map[string]digest.Digest{}
 	for file := range known.Receipt.Installed() {
 		if strings.HasPrefix(file, at+"/") {

@@ -115,7 +115,8 @@ func ListWheel(name string) (map[string]File, error) {
 	files := fileLister{}
 	for _, path := range z.paths {
 		top, rest, _ := strings.Cut(path, "/")
-		if kind := top[strings.LastIndexByte(top, '.')+1:]; len(kind) < len(top) && (kind == "dist-info" || kind == "data") {
+		if kind := top[strings.LastIndexByte(top, '.')+1:]; len(kind) < len(top) &&
+			(kind == "dist-info" || kind == "data") {
 			top = kind
 		}
 		if top == "dist-info" && rest == "RECORD" {

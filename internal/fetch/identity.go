@@ -84,7 +84,8 @@ func identifyPython(name string, metadata []byte) (artifact.Ref, error) {
 	}
 	named, err := artifact.NewPyPI(parts[0], parts[1], file)
 	if err != nil || named.Normal() != ref.Normal() {
-		return artifact.Ref{}, errors.New("its METADATA says that it is " + ref.Release().String() + ", and its name that it is another package or version")
+		return artifact.Ref{}, errors.New("its METADATA says that it is " + ref.Release().String() + ", and its name " +
+			"that it is another package or version")
 	}
 	return ref, nil
 }

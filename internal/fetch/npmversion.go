@@ -90,7 +90,8 @@ func readNPMManifest(data []byte) (*NPMVersion, map[string]json.RawMessage) {
 	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
 		return nil, nil
 	}
-	v := &NPMVersion{Name: decodeText(doc["name"]), Version: decodeText(doc["version"]), MCPName: decodeText(doc["mcpName"])}
+	v := &NPMVersion{Name: decodeText(doc["name"]), Version: decodeText(doc["version"]),
+		MCPName: decodeText(doc["mcpName"])}
 	v.Bin, v.Private = npmBin(v.Name, doc["bin"]), string(doc["private"]) == "true"
 	return v, doc
 }

@@ -201,8 +201,9 @@ func CheckBundle(name string) error {
 	return err
 }
 
-// ReadBundleVersion returns the version that the manifest of an MCPB bundle states. It is "" if the manifest states none,
-// has more than limit bytes, or cannot be read: it only warns authors who uploaded an older bundle, and refuses nothing.
+// ReadBundleVersion returns the version that the manifest of an MCPB bundle states. It is "" if the manifest states
+// none, has more than limit bytes, or cannot be read: it only warns authors who uploaded an older bundle, and refuses
+// nothing.
 func ReadBundleVersion(name string, limit int64) (string, error) {
 	data, err := readBundle(name, limit)
 	if err != nil || data == nil {

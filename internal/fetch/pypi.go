@@ -224,8 +224,9 @@ func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (strin
 	defer d.Close()
 	owner, err := ReadOwner(d.Path(), ref, c.limits.DocumentSize)
 	if err != nil {
-		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the index has no document of the release, and %s cannot be read: %w",
-			wire.Quoted(file.name), err)}
+		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err: fmt.Errorf("the index has no document of the release, and %s cannot be read: %w",
+				wire.Quoted(file.name), err)}
 	}
 	return owner.Text, nil
 }

@@ -46,7 +46,8 @@ const maxWheelText = 4 << 20
 
 var (
 	extrasRE  = regexp.MustCompile(`\s*\[[^\]]*\]$`)
-	requireRE = regexp.MustCompile(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()@]*)\)?\s*(;.*)?$`)
+	requireRE = regexp.MustCompile(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?` +
+		`\s*\(?([^;()@]*)\)?\s*(;.*)?$`)
 )
 
 // ReadWheel reads the wheel ref in the file name to its last byte. It refuses a wheel that
@@ -84,7 +85,8 @@ func readWheel(f *os.File, ref artifact.Ref) (*Wheel, error) {
 	}
 	metadata, entries := paths.info+"/METADATA", paths.info+"/entry_points.txt"
 	texts := map[string]string{}
-	w := &Wheel{Scripts: map[string]string{}, ref: ref, file: f.Name(), files: map[string]wheelFile{}, owners: paths.owners}
+	w := &Wheel{Scripts: map[string]string{}, ref: ref, file: f.Name(), files: map[string]wheelFile{},
+		owners: paths.owners}
 	for _, path := range z.paths {
 		place := paths.placeOf[path]
 		w.files[place.key] = wheelFile{path, place.path, record.lines[path].sum.String()}

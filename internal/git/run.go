@@ -48,7 +48,8 @@ func (r Repository) runRemote(ctx context.Context, dir string, args ...string) (
 }
 
 // runSet is run with bytes on standard input and more variables of the environment.
-func (r Repository) runSet(ctx context.Context, dir string, stdin io.Reader, set []string, args ...string) ([]byte, error) {
+func (r Repository) runSet(ctx context.Context, dir string, stdin io.Reader, set []string,
+	args ...string) ([]byte, error) {
 	stall := int(stallTime / time.Second)
 	all := []string{"--git-dir=" + dir}
 	for _, s := range append(settings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {

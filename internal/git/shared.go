@@ -16,7 +16,9 @@ type Shared struct {
 
 // Resolve is [Repository.Resolve].
 func (s *Shared) Resolve(ctx context.Context, r Repository, ref Ref) (commit string, err error) {
-	return once(s, &s.refs, r.URL+"\x00"+ref.Tag+"\x00"+ref.Branch, func() (string, error) { return r.Resolve(ctx, ref) })
+	return once(s, &s.refs, r.URL+"\x00"+ref.Tag+"\x00"+ref.Branch, func() (string, error) {
+		return r.Resolve(ctx, ref)
+	})
 }
 
 // Fetch is [Repository.Fetch]. The commit is there until [Shared.Close].

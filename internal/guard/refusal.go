@@ -34,7 +34,8 @@ func AnswerRefusal(ctx context.Context, in io.Reader, out io.Writer, name string
 		for range refusalLines {
 			line, err := r.ReadBytes('\n')
 			var s jsonrpc.Scanner
-			if m, fault := s.Message(line, jsonrpc.SkipSpace(line, 0)); fault == nil && m.Method.Present() && m.ID.Present() {
+			if m, fault := s.Message(line, jsonrpc.SkipSpace(line, 0)); fault == nil && m.Method.Present() &&
+				m.ID.Present() {
 				ids <- m.ID.Of(line)
 				return
 			}

@@ -15,7 +15,8 @@ import (
 )
 
 // Relay forwards between the client and p until either side ends, and returns the code with which p
-// ended. What the server had written when it ended is delivered. err is not nil only if ctx ended, which then is as if the client had left.
+// ended. What the server had written when it ended is delivered. err is not nil only if ctx ended, which then is as if
+// the client had left.
 //
 // If the client closes clientIn, the requests that wait are answered first, for at most
 // [process.GraceAnswers]; then the server's standard input is closed, and a server that does not end is

@@ -136,7 +136,8 @@ func (f *form) setArray(to reflect.Value, value any, where string) error {
 		if f.item.kind == reflect.Struct && !json.Valid([]byte(text)) {
 			return fmt.Errorf("%s is a text that begins like JSON and is none; give an array, not a text", where)
 		}
-		if inner, err := readJSON([]byte(text)); err == nil && surface.CheckJSON([]byte(text), surface.Limits{}) == nil {
+		if inner, err := readJSON([]byte(text)); err == nil && surface.CheckJSON([]byte(text),
+			surface.Limits{}) == nil {
 			value = inner
 		}
 	}

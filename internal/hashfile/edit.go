@@ -107,8 +107,8 @@ func commonPrefix(a, b string) int {
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *place.Scope, in editArguments) (*stdio.Result, error) {
-	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun, Stale: engine.OnStale(in.OnStale),
-		Tagged: in.TagsMeant}
+	ask := engine.EditRequest{Path: in.Path, FileHash: in.FileHash, DryRun: in.DryRun,
+		Stale: engine.OnStale(in.OnStale), Tagged: in.TagsMeant}
 	for i, o := range in.Operations {
 		op, err := o.parse(i + 1)
 		if err != nil {

@@ -31,8 +31,8 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 	if strings.Contains(in.Pattern, "(?") {
 		advice = "it has neither lookaround nor references back"
 	}
-	return nil, place.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files by name, "+
-		"give a glob and no pattern", place.Show(in.Pattern), advice)
+	return nil, place.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files "+
+		"by name, give a glob and no pattern", place.Show(in.Pattern), advice)
 }
 
 // showPattern shows a pattern so that it can be given as it stands: [place.Show] would double some of its backslashes.
@@ -124,8 +124,8 @@ func splitGlobs(text string) (globs []string) {
 func parseGlob(sc *place.Scope, glob string) (place.Globs, error) {
 	for _, dir := range sc.Directories() {
 		if rest, ok := strings.CutPrefix(glob, filepath.ToSlash(dir)+"/"); ok {
-			return nil, place.Refuse(hashline.Invalid, "glob %s is absolute, and globs are of paths below a directory; "+
-				"give path %s and glob %s", place.Show(glob), place.Show(dir), place.Show(rest))
+			return nil, place.Refuse(hashline.Invalid, "glob %s is absolute, and globs are of paths below a "+
+				"directory; give path %s and glob %s", place.Show(glob), place.Show(dir), place.Show(rest))
 		}
 	}
 	fromHere := glob
@@ -171,9 +171,11 @@ func explainNoHits(in searchArguments) []string {
 	case strings.ContainsAny(bare, "\r\n"), strings.Contains(bare, `\n`), strings.Contains(bare, `\r`):
 		return []string{"the pattern holds a line end, and each line is searched by itself, without it"}
 	case slashed().MatchString(in.Pattern):
-		return []string{"the slashes around the pattern were looked for, too; leave them out, and give ignore_case for i"}
+		return []string{"the slashes around the pattern were looked for, too; leave them out, and give " +
+			"ignore_case for i"}
 	case strings.Contains(bare, `\|`), strings.Contains(bare, `\<`), strings.Contains(bare, `\>`):
-		return []string{`\|, \< and \> are these very signs in RE2; give | for one or the other, \b for the end of a word`}
+		return []string{`\|, \< and \> are these very signs in RE2; ` +
+			`give | for one or the other, \b for the end of a word`}
 	}
 	return nil
 }

@@ -93,7 +93,8 @@ func (s *Server) explainAsText(
 	if err != nil || len(found.Files) == 0 {
 		return nil
 	}
-	return []string{"as a text, and not as a regular expression, it stands here; to find that give " + showPattern(quoted)}
+	return []string{"as a text, and not as a regular expression, it stands here; to find that give " +
+		showPattern(quoted)}
 }
 
 // writeNames writes the files that a search by name found.

@@ -21,8 +21,8 @@ directory.`
 // tools returns the tools, those that write last.
 func (s *Server) tools() []tool {
 	return []tool{
-		newTool("read_text_file", "Read a text file, or lines of it: [file_hash=... total_lines=...], then each line as "+
-			"NUMBER:TAG|CONTENT, which edit_text_file needs. next_start_line says that there is more.", false,
+		newTool("read_text_file", "Read a text file, or lines of it: [file_hash=... total_lines=...], then each "+
+			"line as NUMBER:TAG|CONTENT, which edit_text_file needs. next_start_line says that there is more.", false,
 			s.readTextFile),
 		newTool("read_multiple_files", "read_text_file for several files.", false, s.readMultipleFiles),
 		newTool("search_files", "Find lines by pattern, printed as NUMBER:TAG|CONTENT under path and file_hash, ready "+

@@ -3,8 +3,8 @@ package installed
 import "github.com/hallmark-mcp/hallmark/project"
 
 var amp = Target{
-	Name: project.TargetAmp, Client: "amp", Marks: []string{".amp"}, Shared: agentsDir, serversPage: "https://ampcode.com/manual",
-	skills:   ampSkills(),
+	Name: project.TargetAmp, Client: "amp", Marks: []string{".amp"}, Shared: agentsDir,
+	serversPage: "https://ampcode.com/manual", skills: ampSkills(),
 	commands: agentsCommands.at("https://ampcode.com/manual"),
 }
 

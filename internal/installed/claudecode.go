@@ -13,8 +13,8 @@ var claudeCode = Target{
 	agents: noun{
 		path: ".claude/agents/NAME.md", page: "https://code.claude.com/docs/en/sub-agents", all: true,
 		keep: nameAndDescription, needs: nameAndDescription,
-		knows: []string{"tools", "disallowedTools", "model", "permissionMode", "maxTurns", "skills", "mcpServers", "hooks",
-			"memory", "background", "effort", "isolation", "color", "initialPrompt"},
+		knows: []string{"tools", "disallowedTools", "model", "permissionMode", "maxTurns", "skills", "mcpServers",
+			"hooks", "memory", "background", "effort", "isolation", "color", "initialPrompt"},
 		live: liveInClaude,
 	},
 	commands: noun{

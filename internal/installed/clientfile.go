@@ -242,7 +242,8 @@ func statPlain(name string) (fs.FileInfo, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, evidence.Errorf(evidence.Refused, name, "put the file itself there, or remove it, and run the command again",
+		return nil, evidence.Errorf(evidence.Refused, name, "put the file itself there, or remove it, and run the "+
+			"command again",
 			errors.New("is not a regular file"))
 	}
 	return info, nil
@@ -348,8 +349,8 @@ func warnOfStarts(w *workspace.Workspace, f clients.File, t clientText) {
 		_, declared := w.Config.Servers[line.Name]
 		_, locked := w.Lock.Server(line.Name)
 		if ours := line.Project == "" && w.Home == "" || line.Project == w.Dir; ours && !declared && !locked {
-			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; "+
-				"take it out by hand", s.Name, line.Name), "file", f.Path)
+			w.Host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks "+
+				"any more; take it out by hand", s.Name, line.Name), "file", f.Path)
 		}
 	}
 }

@@ -14,8 +14,8 @@ var codex = Target{
 	agents: noun{
 		path: ".codex/agents/NAME.toml", page: "https://developers.openai.com/codex/subagents", form: agentTOML,
 		keep: nameAndDescription, needs: nameAndDescription,
-		knows: []string{"model", "model_reasoning_effort", "sandbox_mode", "nickname_candidates", "mcp_servers", "skills",
-			"web_search"},
+		knows: []string{"model", "model_reasoning_effort", "sandbox_mode", "nickname_candidates",
+			"mcp_servers", "skills", "web_search"},
 		tools: readOnlyAs("sandbox_mode", "read-only"),
 	},
 	commands: codexCommands(),

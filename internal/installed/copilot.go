@@ -19,10 +19,11 @@ var copilot = Target{
 	},
 	agents: noun{
 		path: ".github/agents/NAME.agent.md", also: []string{".github/chatmodes"},
-		page: "https://code.visualstudio.com/docs/copilot/customization/custom-agents",
-		keep: append([]string{manualOnly, "user-invocable", "argument-hint"}, nameAndDescription...), needs: nameAndDescription,
-		knows: []string{"tools", "agents", "model", "user-invokable", "infer", "target", "mcp-servers", "handoffs", "hooks",
-			"metadata"},
+		page:  "https://code.visualstudio.com/docs/copilot/customization/custom-agents",
+		keep:  append([]string{manualOnly, "user-invocable", "argument-hint"}, nameAndDescription...),
+		needs: nameAndDescription,
+		knows: []string{"tools", "agents", "model", "user-invokable", "infer", "target", "mcp-servers", "handoffs",
+			"hooks", "metadata"},
 		// "Tool aliases" of https://docs.github.com/en/copilot/reference/custom-agents-configuration
 		tools: &toolbox{
 			member: "tools",

@@ -58,7 +58,8 @@ func Digest(w *workspace.Workspace, path string) (d digest.Digest, exists bool, 
 func refuseDir(w *workspace.Workspace, dir string) error {
 	err := w.RefuseLink(w.Place(dir))
 	for at := dir; err != nil && at != "."; at = path.Dir(at) {
-		if info, stat := os.Lstat(w.Place(at)); stat == nil && info.Mode().IsRegular() && w.RefuseLink(filepath.Dir(w.Place(at))) == nil {
+		if info, stat := os.Lstat(w.Place(at)); stat == nil && info.Mode().IsRegular() &&
+			w.RefuseLink(filepath.Dir(w.Place(at))) == nil {
 			return nil
 		}
 	}

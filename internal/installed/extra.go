@@ -104,7 +104,8 @@ func findTwins(w *workspace.Workspace, files map[string]*placedFile) (report evi
 			at := path.Join(dir, e.Name())
 			if owner, twin := of[spelling.Fold(at)]; twin && !ours[at] && len(report) < workspace.MaxExtra {
 				found := extraEvidence(at, owner)
-				found.Reason = "has the name of a locked skill or file in another spelling, and no claim covers it; move it away"
+				found.Reason = "has the name of a locked skill or file in another spelling, and no claim covers it; " +
+					"move it away"
 				report = append(report, found)
 			}
 		}
@@ -130,7 +131,8 @@ func leftoverEvidence(at string) evidence.Evidence {
 		Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
 	}, "a file that was installed on this machine")
 	e.Observed.From = at
-	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away, or leaves what was there before"
+	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away, or " +
+		"leaves what was there before"
 	return e
 }
 

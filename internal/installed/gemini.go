@@ -7,7 +7,8 @@ var gemini = Target{
 	Name: project.TargetGemini, Client: "gemini", Marks: []string{".gemini", "GEMINI.md"},
 	skillsAreCommands: true, serversPage: "https://geminicli.com/docs/tools/mcp-server",
 	skills: noun{
-		path: ".gemini/skills/NAME", page: "https://geminicli.com/docs/cli/skills", keep: standard, needs: nameAndDescription,
+		path: ".gemini/skills/NAME", page: "https://geminicli.com/docs/cli/skills", keep: standard,
+		needs: nameAndDescription,
 		reads: []string{".agents/skills"},
 	},
 	agents: noun{
@@ -16,7 +17,8 @@ var gemini = Target{
 		knows: []string{"kind", "tools", "mcpServers", "model", "temperature", "max_turns", "timeout_mins"},
 		tools: &toolbox{
 			member: "tools",
-			names: rename("read_file: Read", "list_directory: LS", "grep_search: Grep", "glob: Glob", "replace: Edit MultiEdit",
+			names: rename("read_file: Read", "list_directory: LS", "grep_search: Grep", "glob: Glob",
+				"replace: Edit MultiEdit",
 				"write_file: Write", "run_shell_command: Bash", "web_fetch: WebFetch", "google_web_search: WebSearch"),
 		},
 	},

@@ -13,12 +13,13 @@ var kiro = Target{
 		needs: nameAndDescription, knows: []string{"model", "tools", "mcpServers", "permissions", "hooks", "resources"},
 		tools: &toolbox{
 			member: "tools",
-			names: rename("read: Read NotebookRead Grep Glob LS", "write: Edit MultiEdit NotebookEdit Write", "shell: Bash",
-				"web: WebFetch", "subagent: Task Agent"),
+			names: rename("read: Read NotebookRead Grep Glob LS", "write: Edit MultiEdit NotebookEdit Write",
+				"shell: Bash", "web: WebFetch", "subagent: Task Agent"),
 		},
 	},
 	commands: noun{
-		path: ".kiro/steering/NAME.md", page: "https://kiro.dev/docs/chat/slash-commands", keep: []string{"description"},
+		path: ".kiro/steering/NAME.md", page: "https://kiro.dev/docs/chat/slash-commands",
+		keep: []string{"description"},
 		sets: object{{"inclusion", "manual"}}, knows: []string{"fileMatchPattern"},
 	},
 }

@@ -94,7 +94,9 @@ func isClientsOwn(w *workspace.Workspace, dir string) bool {
 		if _, delivers := dirs[path.Dir(dir)]; delivers {
 			return false
 		}
-		own = own || slices.ContainsFunc(t.Marks, func(mark string) bool { return strings.HasPrefix(dir+"/", mark+"/") })
+		own = own || slices.ContainsFunc(t.Marks, func(mark string) bool {
+			return strings.HasPrefix(dir+"/", mark+"/")
+		})
 	}
 	return own
 }

@@ -159,8 +159,8 @@ func (l *LockedFacets) expectedFiles() (map[string]*placedFile, error) {
 			for _, target := range known.targets {
 				writer, places := known.of(target, selection.Of(m), d)
 				for _, place := range places {
-					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name, asset: f.entry.Assets[place.Member],
-						picked: selection.Has(d), skill: place.Skill}
+					at := &placedFile{of: f.entry.Subject(f.name), target: target.Name,
+						asset: f.entry.Assets[place.Member], picked: selection.Has(d), skill: place.Skill}
 					var err error
 					if at.sum, at.less, err = f.placedForm(writer, place, d); err != nil {
 						return nil, err

@@ -20,8 +20,8 @@ var plainNames = map[string]facet.Kind{
 // ofNoTarget are directories of projects in which clients look that are no targets, and that have other names.
 var ofNoTarget = map[string]facet.Kind{
 	".factory/droids": facet.KindAgent, ".amazonq/cli-agents": facet.KindAgent, ".amazonq/prompts": facet.KindCommand,
-	".pi/prompts": facet.KindCommand, ".clinerules/workflows": facet.KindCommand, ".kilocode/workflows": facet.KindCommand,
-	".agent/workflows": facet.KindCommand,
+	".pi/prompts": facet.KindCommand, ".clinerules/workflows": facet.KindCommand,
+	".kilocode/workflows": facet.KindCommand, ".agent/workflows": facet.KindCommand,
 }
 
 // looked has each directory of a project in which a client looks, in the spelling that all file systems compare.

@@ -32,7 +32,8 @@ func ServerNotes(w *workspace.Workspace, names []string) (notes []Note) {
 		for _, name := range names {
 			if !t.StartsServers() {
 				notes = append(notes, Note{Target: t.Name, Kind: kindServer, Name: name,
-					Text: "is not started, as the client reads no servers from a project; add 'hallmark run NAME' to the user's own"})
+					Text: "is not started, as the client reads no servers from a project; add 'hallmark run NAME' to " +
+						"the user's own"})
 			}
 		}
 	}

@@ -89,7 +89,8 @@ func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part,
 					}
 				}
 				if other, ok := outputs[place.Path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+place.Path+": "+other.part.Of.Subject()+" for "+other.target.Name+
+					collisions = append(collisions, "  "+place.Path+": "+other.part.Of.Subject()+
+						" for "+other.target.Name+
 						", "+o.part.Of.Subject()+" for "+o.target.Name+"\n")
 				}
 				outputs[place.Path] = o

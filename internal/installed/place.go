@@ -52,8 +52,8 @@ func (t Target) Places(m *facet.Manifest, d facet.Deliverable) (places []Place) 
 		places = append(places, p)
 	}
 	for _, b := range n.beside {
-		places = append(places, Place{Path: strings.ReplaceAll(b.path, "NAME", d.Name), Member: d.Paths[0], Skill: skill,
-			Fixed: []byte(b.text)})
+		places = append(places, Place{Path: strings.ReplaceAll(b.path, "NAME", d.Name), Member: d.Paths[0],
+			Skill: skill, Fixed: []byte(b.text)})
 	}
 	return places
 }

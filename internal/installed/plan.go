@@ -43,7 +43,8 @@ type Mode struct {
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what changes in them is
 	// shown to somebody who consents to it. Zero stands for a link.
 	Adopted map[string]digest.Digest
-	Private []string // files in directories of skills that are the user's own from now on, as in [machine.ReceiptOfFacet]
+	// files in directories of skills that are the user's own from now on, as in [machine.ReceiptOfFacet]
+	Private []string
 }
 
 // adopts reports whether a file may be overwritten that is not ours, and is so now.
@@ -58,7 +59,8 @@ type Plan struct {
 	Report evidence.Report // of files that are not as they were written, and of what else is there
 
 	Written, Deleted, Kept, Extra []string // relative to the project
-	Left                          []string // is of no facet any more, and stays: it was there before, or is somebody's source
+	// is of no facet any more, and stays: it was there before, or is somebody's source
+	Left []string
 
 	Notes []Note // what targets do not get
 
@@ -111,7 +113,8 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 // newPlan is a plan that changes nothing yet.
 func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
 	return &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report), found: map[string]bool{},
-		taken: map[string]bool{}, forced: map[string]bool{}, sums: map[string]digest.Digest{}, after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
+		taken: map[string]bool{}, forced: map[string]bool{}, sums: map[string]digest.Digest{},
+		after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
 }
 
 // planWrites plans to write the files that are not there as they are to be.

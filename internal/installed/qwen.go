@@ -6,7 +6,8 @@ var qwen = Target{
 	Name: project.TargetQwen, Client: "qwen", Marks: []string{".qwen", "QWEN.md"},
 	serversPage: "https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
 	skills: noun{
-		path: ".qwen/skills/NAME", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/skills/", keep: standard,
+		path: ".qwen/skills/NAME", page: "https://qwenlm.github.io/qwen-code-docs/en/users/features/skills/",
+		keep:  standard,
 		reads: []string{".agents/skills"},
 		needs: nameAndDescription,
 	},
@@ -16,7 +17,8 @@ var qwen = Target{
 		knows: []string{"model", "approvalMode", "tools", "disallowedTools"},
 		tools: &toolbox{
 			member: "tools",
-			names: rename("read_file: Read", "list_directory: LS", "grep_search: Grep", "glob: Glob", "edit: Edit MultiEdit",
+			names: rename("read_file: Read", "list_directory: LS", "grep_search: Grep", "glob: Glob",
+				"edit: Edit MultiEdit",
 				"write_file: Write", "run_shell_command: Bash", "web_fetch: WebFetch", "todo_write: TodoWrite"),
 		},
 	},

@@ -129,7 +129,8 @@ func (w *writer) readAdapters(adapters map[string]json.RawMessage) error {
 
 // isOurs reports whether a member says what facet.json and the body say.
 func (w *writer) isOurs(name string) bool {
-	return name == "name" || w.noun.form == agentTOML && name == instructions || w.noun.form == promptTOML && name == prompt
+	return name == "name" || w.noun.form == agentTOML && name == instructions || w.noun.form == promptTOML &&
+		name == prompt
 }
 
 // isDocumented reports whether the client documents a member.
@@ -242,7 +243,8 @@ func (w *writer) noteBody(kind facet.Kind, body []byte) {
 	if w.noun.asSkill {
 		w.note("is installed as a skill, as the client has no commands in a project")
 	}
-	if kind == facet.KindCommand && w.noun.args != argumentsOfClaude && bytes.Contains(body, []byte(argumentsOfClaude)) {
+	if kind == facet.KindCommand && w.noun.args != argumentsOfClaude &&
+		bytes.Contains(body, []byte(argumentsOfClaude)) {
 		note := "keeps " + argumentsOfClaude + " as it is, and the client fills in "
 		if w.noun.args == "" {
 			note += "nothing"

@@ -36,9 +36,11 @@ func checkSource(w *workspace.Workspace, f project.Facet) error {
 		at := w.Place(place)
 		switch in := isWithin(dir, at); {
 		case in:
-			return refuseSource(w, f, "lies in "+place, "'"+host.QuoteArguments([]string{"hallmark", "adopt", f.Path})+"' takes a skill under the lock where it lies")
+			return refuseSource(w, f, "lies in "+place, "'"+host.QuoteArguments([]string{"hallmark", "adopt", f.Path})+
+				"' takes a skill under the lock where it lies")
 		case isWithin(at, dir) && readsBelow(dir, at):
-			return refuseSource(w, f, "holds "+place, "name a directory that has nothing but the facet, or its repository with --git")
+			return refuseSource(w, f, "holds "+place, "name a directory that has nothing but the facet, or its "+
+				"repository with --git")
 		}
 	}
 	return nil
@@ -50,7 +52,8 @@ func refuseSource(w *workspace.Workspace, f project.Facet, why, hint string) err
 		hint = "'hallmark remove --keep " + f.Name + "' first, which leaves the files where they lie; then " + hint
 	}
 	return evidence.Errorf(evidence.Refused, f.Name, hint,
-		fmt.Errorf("its source, %s, %s, where clients read skills, agents or commands: installing would overwrite it, and removing would delete it",
+		fmt.Errorf("its source, %s, %s, where clients read skills, agents or commands: installing would overwrite "+
+			"it, and removing would delete it",
 			f.Path, why))
 }
 

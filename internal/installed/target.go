@@ -19,7 +19,8 @@ type Target struct {
 	also                     map[string]facet.Kind // directories of a home directory in which the client looks besides
 	home                     bool                  // places are relative to the home directory
 	outside                  string                // the variable that moved places out of it
-	skillsOf, commandsOf     *Target               // in whose directories the client finds what this project has; nil for its own
+	// in whose directories the client finds what this project has; nil for its own
+	skillsOf, commandsOf *Target
 }
 
 // noun returns how the client has deliverables of a kind.

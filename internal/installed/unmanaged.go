@@ -56,8 +56,9 @@ func (l *LockedFacets) Unmanaged(ctx context.Context, dir string) (*Unaccounted,
 	if err != nil {
 		return nil, err
 	}
-	s := &unmanagedSearch{ctx: ctx, w: l.Workspace, files: map[string]bool{}, dirs: map[string]bool{}, folded: map[string]string{},
-		seen: map[string]facet.Kind{}}
+	s := &unmanagedSearch{ctx: ctx, w: l.Workspace, files: map[string]bool{}, dirs: map[string]bool{},
+		folded: map[string]string{},
+		seen:   map[string]facet.Kind{}}
 	for at, f := range files {
 		if f.picked {
 			s.account(at)
@@ -208,7 +209,8 @@ func (s *unmanagedSearch) visitLink(name string, kind facet.Kind) {
 	entries, _ := os.ReadDir(to) // of a link to a file there are none
 	for _, e := range entries {
 		if kind, place := LooksIn(filepath.Base(name), e.Name()); place {
-			s.links = append(s.links, foundLink{path.Join(s.at(name), e.Name()), filepath.Join(to, e.Name()), kind, false})
+			s.links = append(s.links, foundLink{path.Join(s.at(name), e.Name()), filepath.Join(to, e.Name()), kind,
+				false})
 		}
 	}
 }
@@ -321,7 +323,8 @@ func (s *unmanagedSearch) isAdoptable(at string, kind facet.Kind) bool {
 func (u Unmanaged) Evidence(w *workspace.Workspace, flags ...string) evidence.Evidence {
 	e := unmanagedEvidence(u.Path)
 	e.Place = evidence.Place{File: u.Path}
-	what := map[facet.Kind]string{facet.KindSkill: "skills", facet.KindAgent: "agents", facet.KindCommand: "commands"}[u.Kind]
+	what := map[facet.Kind]string{facet.KindSkill: "skills", facet.KindAgent: "agents",
+		facet.KindCommand: "commands"}[u.Kind]
 	e.Reason = "is where clients look for " + what + ", and no locked facet put it there"
 	if w.Home != "" {
 		flags = append(flags, "--global")

@@ -64,8 +64,9 @@ func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
 		return os.Open(files[member])
 	}, liveForAll)
 	if count > maxRunFiles {
-		runs = append(runs, facet.Run{Kind: facet.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
-			maxRunFiles)})
+		runs = append(runs,
+			facet.Run{Kind: facet.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
+				maxRunFiles)})
 	}
 	return describeRuns(runs), err
 }
@@ -92,7 +93,8 @@ func describeRuns(runs []facet.Run) string {
 			continue
 		}
 		what := strings.Join(launcher.Redact(strings.Fields(r.Text)), " ")
-		if name, _, ok := strings.Cut(what, ":"); r.Kind == facet.RunAllowed && ok && strings.HasPrefix(strings.ToLower(name), "mcp") {
+		if name, _, ok := strings.Cut(what, ":"); r.Kind == facet.RunAllowed && ok &&
+			strings.HasPrefix(strings.ToLower(name), "mcp") {
 			what = name // which may hold values of variables, and has findings of its own
 		}
 		text := []rune(what)

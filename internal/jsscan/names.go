@@ -28,8 +28,10 @@ type gift struct {
 
 // learnNames reads what names are declared with and given.
 func learnNames(ast *js.AST) *names {
-	n := &names{given: map[*js.Var][]gift{}, roots: map[*js.Var]root{}, imported: map[string]root{}, declared: map[string]*js.Var{},
-		known: map[js.INode]root{}, globals: map[*js.CallExpr]bool{}, functions: map[*js.Var]*js.FuncDecl{}, others: map[*js.Var]bool{}}
+	n := &names{given: map[*js.Var][]gift{}, roots: map[*js.Var]root{}, imported: map[string]root{},
+		declared: map[string]*js.Var{},
+		known:    map[js.INode]root{}, globals: map[*js.CallExpr]bool{}, functions: map[*js.Var]*js.FuncDecl{},
+		others: map[*js.Var]bool{}}
 	for _, v := range ast.Scope.Declared {
 		n.declared[plainIdentifier(v.Data)] = v
 	}
@@ -38,7 +40,8 @@ func learnNames(ast *js.AST) *names {
 			n.learnImports(s)
 		}
 	}
-	users := &argumentUsers{users: map[*js.FuncDecl]bool{}, seen: map[*js.FuncDecl]bool{}, named: map[string][]*js.FuncDecl{}}
+	users := &argumentUsers{users: map[*js.FuncDecl]bool{}, seen: map[*js.FuncDecl]bool{},
+		named: map[string][]*js.FuncDecl{}}
 	walk(users, ast)
 	n.argumentUsers, n.interop = users.users, map[*js.Var]bool{}
 	walk(&giver{n}, ast)
@@ -227,7 +230,8 @@ func (n *names) isKeySymbol(key js.INode) bool {
 	}
 	d := declarationOf(v)
 	gifts := n.given[d]
-	return d.Decl != js.NoDecl && d.Decl != js.ArgumentDecl && !n.others[d] && len(gifts) == 1 && n.isSymbol(gifts[0].of)
+	return d.Decl != js.NoDecl && d.Decl != js.ArgumentDecl && !n.others[d] && len(gifts) == 1 &&
+		n.isSymbol(gifts[0].of)
 }
 
 // otherNames collects all names that a pattern or a loop gives something, and those that it only uses.
@@ -254,8 +258,8 @@ func (n *names) isFree(v *js.Var) bool {
 // rootOf returns the root that an expression may be; none if it is none.
 func (n *names) rootOf(e js.INode) root {
 	switch e = withoutParens(e); e.(type) {
-	case *js.Var, *js.ImportMetaExpr, *js.DotExpr, *js.IndexExpr, *js.CallExpr, *js.NewExpr, *js.UnaryExpr, *js.BinaryExpr, *js.CondExpr,
-		*js.CommaExpr:
+	case *js.Var, *js.ImportMetaExpr, *js.DotExpr, *js.IndexExpr, *js.CallExpr, *js.NewExpr, *js.UnaryExpr,
+		*js.BinaryExpr, *js.CondExpr, *js.CommaExpr:
 	default:
 		return none
 	}
@@ -348,7 +352,8 @@ func (n *names) rootOfName(v *js.Var) root {
 		return freeNames[name]
 	}
 	if d.Decl == js.VariableDecl && n.declared[name] == d && (name == "require" || name == "module") {
-		return join(n.roots[d], freeNames[name]) // a script is a function with such parameters, which var leaves as they are
+		// a script is a function with such parameters, which var leaves as they are
+		return join(n.roots[d], freeNames[name])
 	}
 	return n.roots[d]
 }

@@ -41,9 +41,10 @@ var spaces = map[string]root{"module": moduleSpace, "process": theProcess, "vm":
 func spaceOf(module string) root { return spaces[strings.TrimPrefix(module, "node:")] }
 
 // globalFunctions are functions of the language and of Node that do nothing with their receiver.
-var globalFunctions = map[string]bool{"setTimeout": true, "setInterval": true, "setImmediate": true, "clearTimeout": true,
-	"clearInterval": true, "clearImmediate": true, "queueMicrotask": true, "structuredClone": true, "fetch": true, "atob": true,
-	"btoa": true}
+var globalFunctions = map[string]bool{"setTimeout": true, "setInterval": true, "setImmediate": true,
+	"clearTimeout":  true,
+	"clearInterval": true, "clearImmediate": true, "queueMicrotask": true, "structuredClone": true,
+	"fetch": true, "atob": true, "btoa": true}
 
 // networks are the names of Node's global functions and classes that reach the network without any module.
 var networks = map[string]bool{"fetch": true, "WebSocket": true, "EventSource": true}
@@ -54,16 +55,17 @@ var members = map[root]map[string]root{
 	requires:  {"resolve": resolves, "extensions": loaders, "main": theModule, "length": harmless, "name": harmless},
 	theModule: withHarmless(map[string]root{"require": requires}, "exports id filename loaded path paths"),
 	theProcess: withHarmless(map[string]root{
-		"getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens, "execve": executes,
-		"mainModule": theModule, "default": theProcess, "module.exports": theProcess,
+		"getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens,
+		"execve": executes, "mainModule": theModule, "default": theProcess, "module.exports": theProcess,
 		"on": chains, "once": chains, "off": chains, "addListener": chains, "removeListener": chains,
-		"prependListener": chains, "prependOnceListener": chains, "removeAllListeners": chains, "setMaxListeners": chains,
+		"prependListener": chains, "prependOnceListener": chains, "removeAllListeners": chains,
+		"setMaxListeners": chains,
 	}, `abort allowedNodeEnvironmentFlags arch argv argv0 availableMemory browser channel chdir config connected
-		constrainedMemory cpuUsage cwd debugPort disconnect domain emit emitWarning env eventNames execArgv execPath exit
-		exitCode features getActiveResourcesInfo getMaxListeners getegid geteuid getgid getgroups getuid hrtime kill
-		hasUncaughtExceptionCaptureCallback listenerCount memoryUsage nextTick noDeprecation permission pid platform ppid
-		release resourceUsage send setUncaughtExceptionCaptureCallback stderr stdin stdout throwDeprecation title
-		traceDeprecation type umask uptime version versions`),
+		constrainedMemory cpuUsage cwd debugPort disconnect domain emit emitWarning env eventNames execArgv execPath
+		exit exitCode features getActiveResourcesInfo getMaxListeners getegid geteuid getgid getgroups getuid hrtime
+		kill hasUncaughtExceptionCaptureCallback listenerCount memoryUsage nextTick noDeprecation permission pid
+		platform ppid release resourceUsage send setUncaughtExceptionCaptureCallback stderr stdin stdout
+		throwDeprecation title traceDeprecation type umask uptime version versions`),
 	loaders:   {".node": opens},
 	functions: {"prototype": prototype, "name": harmless, "length": harmless},
 	meta:      withHarmless(map[string]root{"resolve": resolves}, "url dirname filename main env"),

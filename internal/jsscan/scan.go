@@ -25,7 +25,8 @@ func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 
 // inOrder returns imports in the order in which they stand.
 func inOrder(places []place) (found []plugin.Import) {
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(uint(a.at), uint(b.at)) }) // unknown ones last
+	// unknown ones last
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(uint(a.at), uint(b.at)) })
 	for _, p := range places {
 		found = append(found, p.Import)
 	}

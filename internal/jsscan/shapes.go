@@ -81,7 +81,8 @@ var (
 	// importDefault matches the functions that TypeScript, Babel and rollup put around what is required, printed
 	// without white space.
 	importDefault = sync.OnceValue(func() *regexp.Regexp {
-		return shape(`^(\(?this&&ID\)?\|\|)?\(?(function(ID)?\(ID\)\{return|\(?ID\)?=>(\{return)?)\(?ID&&(ID|typeofID===?"object"&&"default"inID)\)?` +
+		return shape(`^(\(?this&&ID\)?\|\|)?\(?(function(ID)?\(ID\)\{return|\(?ID\)?=>(\{return)?)` +
+			`\(?ID&&(ID|typeofID===?"object"&&"default"inID)\)?` +
 			`\?ID:\{"?default"?:ID\};?\}?\)?$`)
 	})
 	// toESM matches the function that esbuild puts there, with the functions that it calls, and copyProps the one of
@@ -91,8 +92,10 @@ var (
 			`(ID)\(ID,"default",\{value:ID,enumerable:(?:true|!0)\}\):ID,ID\)\)?;?\}?$`)
 	})
 	copyProps = sync.OnceValue(func() *regexp.Regexp {
-		return shape(`^\(ID,ID,ID,ID\)=>\{if\(ID&&typeofID===?"object"\|\|typeofID===?"function"\)\{?for\(letIDof(ID)\(ID\)\)` +
-			`\{?(?:if\()?!(ID)\.call\(ID,ID\)&&ID!==ID(?:&&|\)\{?)(ID)\(ID,ID,\{get:\(\)=>\{?(?:return)?ID\[ID\];?\}?,enumerable:` +
+		return shape(`^\(ID,ID,ID,ID\)=>\{if\(ID&&typeofID===?"object"\|\|typeofID===?"function"\)` +
+			`\{?for\(letIDof(ID)\(ID\)\)` +
+			`\{?(?:if\()?!(ID)\.call\(ID,ID\)&&ID!==ID(?:&&|\)\{?)` +
+			`(ID)\(ID,ID,\{get:\(\)=>\{?(?:return)?ID\[ID\];?\}?,enumerable:` +
 			`!\(ID=(ID)\(ID,ID\)\)\|\|ID\}\);?\}*;?returnID;?\}$`)
 	})
 )
@@ -124,7 +127,8 @@ func (n *names) hasInteropShape(f js.INode) bool {
 		return false
 	}
 	c := copyProps().FindStringSubmatch(n.codeOf(m[3]))
-	return c != nil && n.isNamed(c[1], "Object.getOwnPropertyNames") && n.isNamed(c[2], "Object.prototype.hasOwnProperty") &&
+	return c != nil && n.isNamed(c[1], "Object.getOwnPropertyNames") &&
+		n.isNamed(c[2], "Object.prototype.hasOwnProperty") &&
 		n.isNamed(c[3], "Object.defineProperty") && n.isNamed(c[4], "Object.getOwnPropertyDescriptor")
 }
 
@@ -144,13 +148,16 @@ func (n *names) isNamed(name, member string) bool {
 
 // isThisText reports whether a text that is evaluated is the global object, and nothing else.
 func isThisText(text string) bool {
-	return slices.Contains([]string{"this", "return this", "globalThis", "return globalThis"}, strings.Trim(text, "; \t\n"))
+	return slices.Contains([]string{"this", "return this", "globalThis", "return globalThis"},
+		strings.Trim(text, "; \t\n"))
 }
 
 // webpackGlobal matches the code with which webpack gets at the global object, printed without white space.
 var webpackGlobal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\(?function\(\)\{if\((typeofglobalThis===?"object"|"object"==typeofglobalThis)\)\{?returnglobalThis;?\}?;?` +
-		`try\{returnthis\|\|newFunction\("returnthis"\)\(\);?\}catch\([\w$]+\)\{if\((typeofwindow===?"object"|"object"==typeofwindow)\)` +
+	return regexp.MustCompile(`^\(?function\(\)\{if\((typeofglobalThis===?"object"|"object"==typeofglobalThis)\)` +
+		`\{?returnglobalThis;?\}?;?` +
+		`try\{returnthis\|\|newFunction\("returnthis"\)\(\);?\}catch\([\w$]+\)` +
+		`\{if\((typeofwindow===?"object"|"object"==typeofwindow)\)` +
 		`\{?returnwindow;?\}?;?\}\}\)?\(\)$`)
 })
 

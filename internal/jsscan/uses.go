@@ -283,7 +283,8 @@ func (s *scanner) judgeMember(n js.INode, of root, name string, known bool) {
 
 // isOfLanguage reports whether a name of the global object is one that the scan takes for what the language has there.
 func isOfLanguage(name string) bool {
-	return freeNames[name] != none || globalFunctions[name] || slices.Contains([]string{"Object", "Reflect", "Symbol", "Error"}, name)
+	return freeNames[name] != none || globalFunctions[name] ||
+		slices.Contains([]string{"Object", "Reflect", "Symbol", "Error"}, name)
 }
 
 func nothing(string) bool { return false }
@@ -396,13 +397,15 @@ func (s *scanner) isReadArgument(arg *js.Arg, r root) bool {
 		_, unused := s.holder(call).(*js.ExprStmt)
 		return first && unused
 	case r == global: // the receiver of a function of the language
-		return first && globalFunctions[plainIdentifier(of.Data)] && slices.Contains([]string{"call", "apply", "bind"}, name)
+		return first && globalFunctions[plainIdentifier(of.Data)] && slices.Contains([]string{"call", "apply", "bind"},
+			name)
 	case r != prototype || !slices.Contains([]string{"Object", "Reflect"}, plainIdentifier(of.Data)):
 		return false
 	case name == "setPrototypeOf":
 		return !first
 	}
-	return slices.Contains([]string{"create", "getOwnPropertyNames", "getOwnPropertyDescriptor", "keys", "ownKeys"}, name)
+	return slices.Contains([]string{"create", "getOwnPropertyNames", "getOwnPropertyDescriptor", "keys", "ownKeys"},
+		name)
 }
 
 // baseOf returns the name that a chain of members begins with; nil if it is none.

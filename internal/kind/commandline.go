@@ -164,7 +164,8 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 
 // openShebang opens the interpreter that the #! line of the executable, found under that name, starts
 // with args.
-func (c commandLine) openShebang(r *commandFiles, found string, target launcher.Target, name string, args []string) error {
+func (c commandLine) openShebang(r *commandFiles, found string, target launcher.Target,
+	name string, args []string) error {
 	w, s, p := c.workspace, c.declared, r.p
 	if target.File != "" {
 		return evidence.Errorf(evidence.Refused, s.Name,

@@ -104,7 +104,8 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
 	for dir := best; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml", "requirements.txt"},
+		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml",
+			"requirements.txt"},
 			func(name string) bool {
 				_, err := os.Lstat(filepath.Join(dir, name))
 				return err == nil
@@ -148,7 +149,8 @@ func (r *commandFiles) addAbove(s *program.Script, dir string) error {
 		}
 	case "node":
 	default:
-		r.unknown = append(r.unknown, "what "+cmp.Or(s.Language, "the interpreter")+" loads besides the script is not known")
+		r.unknown = append(r.unknown, "what "+cmp.Or(s.Language, "the interpreter")+" loads besides the script is "+
+			"not known")
 	}
 	names, ok := lookedForAbove[s.Language]
 	if !ok {
@@ -156,7 +158,8 @@ func (r *commandFiles) addAbove(s *program.Script, dir string) error {
 	}
 	if err := program.NoModulesAbove(s.Language, dir, r.w.Host.Getenv("HOME")); err != nil {
 		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused, Err: err,
-			Hint: "move that directory, or run 'hallmark pin " + r.p.Server + " --tree DIRECTORY' with one that holds both"})
+			Hint: "move that directory, or run 'hallmark pin " + r.p.Server + " --tree DIRECTORY' with one that " +
+				"holds both"})
 	}
 	for _, name := range names {
 		for at := dir; ; at = filepath.Dir(at) {
@@ -248,7 +251,8 @@ func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 // files, which it rewrites. None holds code.
 func ownFiles(w *workspace.Workspace, dir string) (paths []string) {
 	for _, name := range append(clients.ProjectFiles(), project.LockFile, project.SurfacesDir, project.ClosuresDir) {
-		if rel, err := filepath.Rel(dir, filepath.Join(host.RealPath(w.Dir), name)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(dir, filepath.Join(host.RealPath(w.Dir), name)); err == nil &&
+			filepath.IsLocal(rel) {
 			paths = append(paths, filepath.ToSlash(rel))
 		}
 	}

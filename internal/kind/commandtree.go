@@ -71,7 +71,8 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 		}
 	}
 	if !t.hashes(p.Script.File) {
-		return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(p.Script.File), wire.Quoted(s.Tree))
+		return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(p.Script.File),
+			wire.Quoted(s.Tree))
 	}
 	return t, nil
 }
@@ -99,8 +100,8 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 		return fmt.Errorf("its environment loads the packages of the machine, too: make it without " +
 			"--system-site-packages")
 	case !ok:
-		return fmt.Errorf("its packages lie in %s, outside of the directory %s", wire.Quoted(host.RelativeTo(w.Dir, env)),
-			wire.Quoted(s.Tree))
+		return fmt.Errorf("its packages lie in %s, outside of the directory %s",
+			wire.Quoted(host.RelativeTo(w.Dir, env)), wire.Quoted(s.Tree))
 	case env != filepath.Dir(p.Script.File): // else modules are imported from all of it
 		t.environment, t.whole = rel, p.Environment == "" && !w.Contains(env)
 		for _, data := range t.written {
@@ -151,7 +152,8 @@ func (t *commandTree) leavesOut(rel string) bool {
 	case strings.HasSuffix(in, ".dist-info/"):
 		return slices.Contains(fetch.InstallerNotes, name)
 	default:
-		return name == ".lock" || slices.Contains([]string{"bin", "Scripts", "pyvenv.cfg", ".gitignore", "CACHEDIR.TAG"}, below)
+		return name == ".lock" || slices.Contains([]string{"bin", "Scripts", "pyvenv.cfg", ".gitignore",
+			"CACHEDIR.TAG"}, below)
 	}
 }
 
@@ -218,7 +220,8 @@ func (t *commandTree) readEntry(name, rel string, e fs.DirEntry) (entry treeEntr
 		// A link that leads nowhere is looked at again at the next start.
 		if real, err := filepath.EvalSymlinks(name); err == nil {
 			if _, ok := t.inside(real); !ok && !slices.Contains(t.started, real) {
-				return entry, fmt.Errorf("the link %s leads out of it, to %s", surface.Escape(rel), surface.Escape(real))
+				return entry, fmt.Errorf("the link %s leads out of it, to %s", surface.Escape(rel),
+					surface.Escape(real))
 			}
 		}
 		return entry, nil
@@ -271,7 +274,8 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 			return fmt.Errorf("%s adds the packages of %s, which is not hashed", surface.Escape(rel),
 				surface.Escape(below))
 		} else if !ok {
-			return fmt.Errorf("%s adds the packages of %s, which lies outside of it", surface.Escape(rel), surface.Escape(real))
+			return fmt.Errorf("%s adds the packages of %s, which lies outside of it", surface.Escape(rel),
+				surface.Escape(real))
 		}
 	}
 	return nil

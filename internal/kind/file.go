@@ -53,7 +53,8 @@ func ResolveFile(ctx context.Context, d Declaration, ref artifact.Ref, file, bin
 			words = []string{"--from", named, bin}
 		}
 	default:
-		return Resolved{}, evidence.Errorf(evidence.Validation, file, "'hallmark surface capture -- COMMAND' starts what you built yourself",
+		return Resolved{}, evidence.Errorf(evidence.Validation, file, "'hallmark surface capture -- COMMAND' starts "+
+			"what you built yourself",
 			errors.New("is neither a tarball of npm nor a wheel"))
 	}
 	d.Server.Arguments = append(words, d.Server.Arguments...)
@@ -83,9 +84,11 @@ func checkScript(h *host.Host, tarball, script string) error {
 	first, _, _ := strings.Cut(string(text[:min(len(text), 200)]), "\n")
 	switch {
 	case !strings.HasPrefix(first, "#!"):
-		h.Logger.Warn(surface.Escape(script) + " does not begin with #!/usr/bin/env node: npx starts it by a shell on some systems")
+		h.Logger.Warn(surface.Escape(script) + " does not begin with #!/usr/bin/env node: npx starts it by a shell " +
+			"on some systems")
 	case !strings.Contains(first, "node"):
-		h.Logger.Warn(surface.Escape(script) + " asks for another program than node, with which it is started here: " + wire.Quoted(first))
+		h.Logger.Warn(surface.Escape(script) + " asks for another program than node, with which it is started here: " +
+			wire.Quoted(first))
 	}
 	return nil
 }

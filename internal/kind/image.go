@@ -117,7 +117,8 @@ func (image) Open(_ context.Context, l Locked) (o Opened, err error) {
 
 // OpenRuntime looks at the engine.
 func (image) OpenRuntime(_ context.Context, l Locked) (*program.Program, error) {
-	return openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
+	return openImage(l.Workspace, l.Server, l.Entry.Digest, l.Approval,
+		host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 }
 
 // Check compares the engine with the one that was approved, and the tag, if there is one, with where it led.
@@ -315,7 +316,8 @@ func checkEngine(l Locked) evidence.Report {
 	if approval.Runtime == nil {
 		return report
 	}
-	p, err := openImage(l.Workspace, l.Server, l.Entry.Digest, approval, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
+	p, err := openImage(l.Workspace, l.Server, l.Entry.Digest, approval,
+		host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 	if err != nil {
 		return append(report, evidence.CannotVerify(evidence.Claim{
 			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,

@@ -159,7 +159,8 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	var compiled *store.Slot
 	if k.compile != nil {
 		platform := program.BytecodePlatform(in.Platform)
-		made, err := k.findCompiled(ctx, d.Workspace, st, name, platform, d.Workspace.MadeTree(*entry.Closure, platform))
+		made, err := k.findCompiled(ctx, d.Workspace, st, name, platform,
+			d.Workspace.MadeTree(*entry.Closure, platform))
 		if made != nil { // as of the tree itself: the store's own note is judged when it is started
 			made.Report = slices.DeleteFunc(made.Report, func(e evidence.Evidence) bool {
 				return e.Authority == evidence.Sidecar

@@ -34,7 +34,8 @@ var pypi = ecosystem{
 	},
 	openRuntime: openPython, others: closure.OtherPythons, compile: program.CompilePython,
 	ignoreBytecode: (*program.Program).IgnoreBytecode,
-	start: func(p *program.Program, _ *workspace.Workspace, slot, bytecode *store.Slot, entry project.ServerLock) error {
+	start: func(p *program.Program, _ *workspace.Workspace, slot, bytecode *store.Slot,
+		entry project.ServerLock) error {
 		name := entry.Ref
 		if ref, err := artifact.Parse(entry.Ref); err == nil {
 			name = ref.Name()

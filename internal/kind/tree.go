@@ -75,9 +75,11 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	if k.compile != nil && l.Approval.Runtime != nil { // else this machine would not remember what it compiled
 		judge := judgeWith(&o.Report, l.Judge)
 		platform := program.BytecodePlatform(found.platform)
-		in, err := k.findCompiled(ctx, l.Workspace, st, l.Server.Name, platform, l.Approval.MadeTrees(*l.Entry.Closure)[platform])
+		in, err := k.findCompiled(ctx, l.Workspace, st, l.Server.Name, platform,
+			l.Approval.MadeTrees(*l.Entry.Closure)[platform])
 		if err == nil && in == nil {
-			if in, err = k.compile(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, judge); in != nil && in.Slot != nil {
+			if in, err = k.compile(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, judge); in != nil &&
+				in.Slot != nil {
 				o.noteMade(platform, in.Slot.Digest)
 			}
 		}
@@ -105,7 +107,8 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 }
 
 // findTree looks up the tree of a locked package in the store.
-func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store, rt *project.Runtime) (t packageTree, err error) {
+func (k ecosystem) findTree(ctx context.Context, l Locked, st *store.Store,
+	rt *project.Runtime) (t packageTree, err error) {
 	t.platform = k.PlatformKey(rt)
 	t.locked, t.made = l.Entry.Closure.Trees[t.platform], l.Approval.MadeTrees(*l.Entry.Closure)[t.platform]
 	t.wanted = t.made

@@ -240,7 +240,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if !approved {
 		approval.Path = w.Host.Getenv("PATH")
 	}
-	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path}, host.KeptOf[process.Seen](w.Host.Kept).Look)
+	prog, err := openNamed(ctx, w, s, project.Approval{Path: approval.Path},
+		host.KeptOf[process.Seen](w.Host.Kept).Look)
 	if prog != nil {
 		defer prog.Close()
 	}
@@ -287,7 +288,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 
 // readDrift reads the surface of a drift note into out as it would be approved: the locked surface
 // with the drifted items of the given keys, nil for all.
-func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, locked *surface.Surface, keys []string) error {
+func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, locked *surface.Surface,
+	keys []string) error {
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name,
 			"it cannot be approved; the items are withheld as long as the server shows them",

@@ -184,7 +184,8 @@ func packDirectory(ctx context.Context, h *host.Host, path, dir string) (string,
 		}
 		return closure.PackPython(ctx, h, abs, dir, rt)
 	}
-	return "", evidence.Errorf(evidence.Validation, path, "build it yourself; 'hallmark surface capture -- COMMAND' shows what a command starts",
+	return "", evidence.Errorf(evidence.Validation, path, "build it yourself; 'hallmark surface capture -- COMMAND' "+
+		"shows what a command starts",
 		errors.New("holds neither package.json nor pyproject.toml, and only packages of npm and Python are packed"))
 }
 
@@ -207,7 +208,8 @@ func (x *trying) hash(ctx context.Context) (map[artifact.Ref]string, error) {
 		if v, err := fetch.ReadNPMTarball(x.file); err != nil {
 			return nil, evidence.Errorf(evidence.Validation, x.path, whatIsTried, err)
 		} else if v.Private {
-			return nil, evidence.Errorf(evidence.Validation, x.path, "take \"private\" out of package.json, or name the package that is published",
+			return nil, evidence.Errorf(evidence.Validation, x.path, "take \"private\" out of package.json, or name "+
+				"the package that is published",
 				errors.New("says \"private\": true, so that npm does not publish it"))
 		}
 	case !strings.HasSuffix(x.Ref.Filename(), ".whl"):
@@ -244,14 +246,16 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 	x.Document = name
 	n := len(x.Issues.Errors())
 	if n > 0 && !x.Written {
-		return evidence.Errorf(evidence.Validation, name, "mend it; '"+host.QuoteArguments([]string{"hallmark", "validate", name})+
-			"' looks at it alone", fmt.Errorf("is not valid: %s", evidence.Count(n, "error")))
+		return evidence.Errorf(evidence.Validation, name,
+			"mend it; '"+host.QuoteArguments([]string{"hallmark", "validate", name})+
+				"' looks at it alone", fmt.Errorf("is not valid: %s", evidence.Count(n, "error")))
 	}
 	if doc == nil {
 		return nil
 	}
 	if !x.Written && !doc.Covers(x.Ref) {
-		return evidence.Errorf(evidence.Validation, name, "write the package and its version into the document, or try what it names",
+		return evidence.Errorf(evidence.Validation, name, "write the package and its version into the document, or "+
+			"try what it names",
 			fmt.Errorf("names no package %s, which this is", x.Hashes[0].Key))
 	}
 	x.Owner, err = document.CheckOwner(ctx, h, doc, x.Ref)
@@ -263,7 +267,8 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 func (x *trying) notePublished(ctx context.Context) {
 	all, err := x.host.Fetch.Releases(ctx, x.Ref.Release())
 	if err == nil && len(all) == 1 && !all[0].Gone {
-		x.Notes = append(x.Notes, x.Ref.Release().String()+" is published already: what differs from it needs another version")
+		x.Notes = append(x.Notes, x.Ref.Release().String()+" is published already: what differs from it needs "+
+			"another version")
 	}
 }
 
@@ -274,12 +279,13 @@ func (x *trying) start(ctx context.Context, h *host.Host, o TrialOptions, next f
 	path := h.Getenv("PATH")
 	var report evidence.Report
 	judge := func(more evidence.Report) (policy.Admitted, error) {
-		t.Verdict = policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, append(slices.Clone(report), more...))
+		t.Verdict = policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow},
+			append(slices.Clone(report), more...))
 		return t.Verdict.Admitted(), t.Verdict.Err()
 	}
 	declared := project.Server{Name: t.Ref.Name(), Type: "stdio", Arguments: o.Arguments, Variables: o.Variables}
-	found, err := kind.ResolveFile(ctx, kind.Declaration{Workspace: w, Logs: w.Logs(trail.Options{}), Server: declared, Path: path,
-		Judge: judge}, t.Ref, x.file, o.Bin)
+	found, err := kind.ResolveFile(ctx, kind.Declaration{Workspace: w, Logs: w.Logs(trail.Options{}), Server: declared,
+		Path: path, Judge: judge}, t.Ref, x.file, o.Bin)
 	if found.Program != nil {
 		defer found.Program.Close()
 	}
@@ -295,10 +301,12 @@ func (x *trying) start(ctx context.Context, h *host.Host, o TrialOptions, next f
 	next()
 	t.Shown, err = found.Program.Capture(ctx, w, declared, adm, 0)
 	if failed := new(evidence.Error); errors.As(err, &failed) {
-		failed.Hint = "give it what it needs: --variable NAME passes a variable of yours on, and arguments stand behind '--'"
+		failed.Hint = "give it what it needs: --variable NAME passes a variable of yours on, and arguments stand " +
+			"behind '--'"
 		if len(found.Later) > 0 {
 			l := found.Later[0]
-			failed.Hint = fmt.Sprintf("it requires %s; if it was written for an earlier version, let it require %s<%d; else %s", l, l.Name,
+			failed.Hint = fmt.Sprintf("it requires %s; if it was written for an earlier version, let it require "+
+				"%s<%d; else %s", l, l.Name,
 				l.Before, failed.Hint)
 		}
 	}

@@ -50,7 +50,8 @@ func (l *Launch) prepareUnlocked(ctx context.Context) (prog *program.Program, ad
 		unclaimed := evidence.Compare(evidence.Claim{
 			Subject: prog.Report[at].Observed.From, Scheme: evidence.File, Authority: evidence.Verify,
 		}, prog.Report[at].Observed)
-		unclaimed.Reason = "neither " + project.LockFile + " nor a verify block says which bytes it has; 'hallmark pin " +
+		unclaimed.Reason = "neither " + project.LockFile + " nor a verify block says which bytes it has; " +
+			"'hallmark pin " +
 			l.Declared.Name + "' locks them"
 		l.report = append(l.report, unclaimed)
 	}

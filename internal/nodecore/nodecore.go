@@ -83,7 +83,8 @@ var Modules = []Row{
 // Bindings are all names that process.binding knows in Node 18 to 26. Some are names of modules, too,
 // and what code may mean by such a name needs what either needs.
 var Bindings = []Row{
-	{"async_wrap config icu js_stream natives signal_wrap uv", "", Refused, "Node's own, of which no module offers as much"},
+	{"async_wrap config icu js_stream natives signal_wrap uv", "", Refused, "Node's own, of which no module offers " +
+		"as much"},
 	{"buffer", "buffer", "", "as the module"},
 	{"cares_wrap", "dns", Network, "asks servers for names"},
 	{"constants", "constants", "", "as the module"},

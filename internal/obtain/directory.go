@@ -47,8 +47,8 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	}
 	c.entry.Source.Wrapped = packed.rule
 	found, err := s.unpack(ctx, c, packedArchive{body: &packed.body, from: f.Path, claims: c.ofLock(),
-		next: "the directory was changed since it was locked; review what changed, and run 'hallmark install' without " +
-			"--frozen, which locks what it holds now"}, q)
+		next: "the directory was changed since it was locked; review what changed, and run 'hallmark install' " +
+			"without --frozen, which locks what it holds now"}, q)
 	found.notes, found.modes = packed.notes, packed.modes
 	return found, err
 }
@@ -121,7 +121,8 @@ func (directorySource) inspect(ctx context.Context, w *workspace.Workspace, f pr
 	}
 	if err != nil {
 		e := evidence.CannotVerify(c, evidence.Malformed, err.Error())
-		if problem, ok := errors.AsType[*evidence.Error](err); ok && problem.Hint != "" { // which leads on better than that of the row
+		// which leads on better than that of the row
+		if problem, ok := errors.AsType[*evidence.Error](err); ok && problem.Hint != "" {
 			plain := *problem
 			plain.Hint = ""
 			e.Reason, e.Fix = plain.Error(), problem.Hint

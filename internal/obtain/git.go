@@ -89,7 +89,8 @@ func sameCommit(source project.SourceLock, r Request) (*project.FacetLock, bool)
 	if r.Locked == nil {
 		return nil, false
 	}
-	if source.Wrapped = r.Locked.Source.Wrapped; source.Wrapped != 0 && facet.IsPlugin(slices.Collect(maps.Keys(r.Locked.Assets))) {
+	if source.Wrapped = r.Locked.Source.Wrapped; source.Wrapped != 0 &&
+		facet.IsPlugin(slices.Collect(maps.Keys(r.Locked.Assets))) {
 		source.Wrapped = facet.NewestWrapRule
 	}
 	return r.Locked, r.Locked.Source == source
@@ -181,7 +182,8 @@ func holdsSame(ctx context.Context, w *workspace.Workspace, repo gitrepo.Reposit
 }
 
 // findName reads the name of what is in the commit that is meant now.
-func (s gitSource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet, offline bool) (string, error) {
+func (s gitSource) findName(ctx context.Context, w *workspace.Workspace, f project.Facet,
+	offline bool) (string, error) {
 	return findNameIn(ctx, s, w, f, offline)
 }
 

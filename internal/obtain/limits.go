@@ -47,14 +47,16 @@ func explainLimit(err error, files []tree.File, l archive.Limits) error {
 	var now, need, most int64
 	switch {
 	case e.Problem == archive.ProblemTooLarge && e.Layer == "archive":
-		key, flag, now, need, most = "max_packed", "--max-packed", l.Packed, min(size, project.MaxLimits.Packed), project.MaxLimits.Packed
+		key, flag, now, need, most = "max_packed", "--max-packed", l.Packed, min(size,
+			project.MaxLimits.Packed), project.MaxLimits.Packed
 		text = fmt.Sprintf("has more than %s bytes as an archive, which is the limit", evidence.Group(now))
 	case e.Problem == archive.ProblemTooLarge:
 		key, flag, now, need, most = "max_unpacked", "--max-unpacked", l.Unpacked, size, project.MaxLimits.Unpacked
 		text = fmt.Sprintf("has more than %s bytes, which is the limit", evidence.Group(now))
 	case e.Problem == archive.ProblemTooCompressed: // how far it compresses is not known; the most is no limit
 		key, now, need, most = "max_ratio", l.Ratio, project.MaxLimits.Ratio, project.MaxLimits.Ratio
-		text = fmt.Sprintf("is more than %s times as large as when it is compressed, which is the limit", evidence.Group(now))
+		text = fmt.Sprintf("is more than %s times as large as when it is compressed, which is the limit",
+			evidence.Group(now))
 	case e.Problem == archive.ProblemTooManyEntries:
 		key, now, need, most = "max_files", int64(l.Entries), int64(len(files)), int64(project.MaxLimits.Entries)
 		text = fmt.Sprintf("has more than %s files, or directories, which is the limit", evidence.Group(now))
@@ -71,7 +73,8 @@ func describeFiles(files []tree.File, size int64) string {
 		return ""
 	}
 	largest := slices.MaxFunc(files, func(a, b tree.File) int { return cmp.Compare(a.Size, b.Size) })
-	return fmt.Sprintf("; there are %s with %s bytes, the largest is \"%s\" with %s", evidence.Count(len(files), "file"),
+	return fmt.Sprintf("; there are %s with %s bytes, the largest is \"%s\" with %s",
+		evidence.Count(len(files), "file"),
 		evidence.Group(size), surface.Escape(largest.Path), evidence.Group(largest.Size))
 }
 

@@ -67,14 +67,15 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 	transport := claim(evidence.File, "content_hash", rec.ContentHash)
 	h := digest.NewHasher()
 	from := io.TeeReader(&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, h)
-	a, err := facet.Read(from, archive.Limits{Packed: maxLookedAt, Unpacked: maxUnpacked}, func(e archive.Entry, r io.Reader) error {
-		if e.Outer {
-			return nil
-		}
-		m, err := lookAtMember(e, r)
-		found.Members, found.Bytes = append(found.Members, m), found.Bytes+e.Size
-		return err
-	})
+	a, err := facet.Read(from, archive.Limits{Packed: maxLookedAt, Unpacked: maxUnpacked},
+		func(e archive.Entry, r io.Reader) error {
+			if e.Outer {
+				return nil
+			}
+			m, err := lookAtMember(e, r)
+			found.Members, found.Bytes = append(found.Members, m), found.Bytes+e.Size
+			return err
+		})
 	if err != nil {
 		// An archive that was changed on its way is one that differs, and not one that its author made so.
 		if _, drained := io.Copy(io.Discard, io.LimitReader(from, maxLookedAt+1)); drained != nil {
@@ -83,7 +84,8 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 		e := evidence.Compare(transport, evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)},
 			Size: h.Size(), From: w.Registry().Base})
 		if e.Outcome == evidence.Match {
-			return nil, evidence.Errorf(evidence.ClassOf(err), rec.Subject(), "it was published so; tell its publisher", err)
+			return nil, evidence.Errorf(evidence.ClassOf(err), rec.Subject(), "it was published so; tell its publisher",
+				err)
 		}
 		return evidence.Report{e}, nil
 	}

@@ -150,7 +150,8 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 				}
 			}
 			if err != nil {
-				a.failed = append(a.failed, &Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
+				a.failed = append(a.failed,
+					&Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
 			} else if as != "" {
 				want(as)
 			}
@@ -288,7 +289,8 @@ func refuseUnguardable(s clients.Server) error {
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
 	}
 	if key := s.DuplicateKey(); key != "" {
-		return refuse("leave one of the two", fmt.Errorf("has two members called %+q, of which clients take one or the other", key))
+		return refuse("leave one of the two", fmt.Errorf("has two members called %+q, of which clients take one or "+
+			"the other", key))
 	}
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))

@@ -102,7 +102,8 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry, Entries: from.entriesOf(name)})
 			continue
 		}
-		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"), given: from.values(declared)}
+		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"),
+			given: from.values(declared)}
 		p.Result.Entries = from.entriesOf(name)
 		more, err := p.Pin(ctx)
 		if p.Result.Err = err; err != nil {
@@ -162,8 +163,8 @@ func commitPinned(ctx context.Context, w *workspace.Workspace, from *adoption, p
 // project's.
 func setTree(w *workspace.Workspace, text string, names []string, dir string) ([]byte, error) {
 	if len(names) != 1 {
-		return nil, evidence.Errorf(evidence.Validation, "--tree", "name that server, as in 'hallmark pin NAME --tree "+dir+"'",
-			errors.New("it is the directory of one server"))
+		return nil, evidence.Errorf(evidence.Validation, "--tree", "name that server, as in 'hallmark pin NAME --tree "+
+			dir+"'", errors.New("it is the directory of one server"))
 	}
 	config, err := workspace.SetTree([]byte(text), names[0], dir)
 	if err != nil {
@@ -294,8 +295,9 @@ func explainLater(err error, declared project.Server, later []closure.LaterMajor
 		named = append(named, l.String())
 		with = append(with, fmt.Sprintf(`"--with", "%s<%d"`, l.Name, l.Before))
 	}
-	explained.Hint = fmt.Sprintf("it requires %s; if it was written for an earlier version, put %s before its own arguments "+
-		"in %s and pin it again; else, %s", strings.Join(named, ", and "), strings.Join(with, ", "), project.ConfigFile, problem.Hint)
+	explained.Hint = fmt.Sprintf("it requires %s; if it was written for an earlier version, put %s before its own "+
+		"arguments in %s and pin it again; else, %s", strings.Join(named, ", and "), strings.Join(with, ", "),
+		project.ConfigFile, problem.Hint)
 	return &explained
 }
 
@@ -347,8 +349,8 @@ func (p *Pinning) approve() {
 	}
 	approval := project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: p.Result.Runtime, Made: before.Made,
-		At: p.Workspace.Host.Now().UTC(), Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record), Extra: extra,
-		Launch: &entry.Launch,
+		At: p.Workspace.Host.Now().UTC(), Facet: entry.Launch.Facet, AcceptedLog: p.Logs.FindAccepted(entry.Record),
+		Extra: extra, Launch: &entry.Launch,
 	}
 	for platform, tree := range p.found.Trees {
 		approval.Remember(*entry.Closure, platform, tree)

@@ -16,7 +16,8 @@ import (
 
 // adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's
 // own files start.
-func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool, program string) (files []durable.File,
+func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool,
+	program string) (files []durable.File,
 	err error) {
 	if a.config != nil {
 		if err := checkConfigUnchanged(w); err != nil {
@@ -89,7 +90,8 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 			}
 			var change clients.Change
 			if entry.URL != "" {
-				data, change, err = clients.RewriteRemote(data, now[i], command, args(entry.as), headerVariables(entry.Server))
+				data, change, err = clients.RewriteRemote(data, now[i], command, args(entry.as),
+					headerVariables(entry.Server))
 			} else {
 				data, change, err = clients.Rewrite(data, now[i], command, args(entry.as))
 			}

@@ -186,7 +186,8 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 
 // restoreUnread restores what entries of clients' files started, of a project that cannot be read, as why says: nothing
 // that a project has decides that. Its servers stay locked.
-func restoreUnread(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions, why error) ([]Unpinned, error) {
+func restoreUnread(ctx context.Context, h *host.Host, dir string, names []string, o UnpinOptions,
+	why error) ([]Unpinned, error) {
 	w, err := workspace.Gone(h, dir)
 	if w == nil {
 		return nil, errors.Join(why, err)

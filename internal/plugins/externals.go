@@ -31,7 +31,8 @@ type LeftOut struct {
 // Externals are the external packages of a plugin, installed in a directory of their own until the
 // plugin is placed.
 type Externals struct {
-	Packages []string  `json:"packages"`                  // Refs of all that were installed, what they depend on with them
+	// Refs of all that were installed, what they depend on with them
+	Packages []string  `json:"packages"`
 	LeftOut  []LeftOut `json:"left_out,omitempty"`        // optional ones that cannot be had
 	Scripts  []string  `json:"scripts_not_run,omitempty"` // Refs of packages with install scripts
 
@@ -168,7 +169,8 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 	slices.Sort(x.Packages)
 	slices.Sort(x.Scripts)
 	x.Scripts = slices.Compact(x.Scripts)
-	if err := x.unpack(ctx, h, m, closure.Order{Closure: c, Where: "npm's resolution", Claims: order.claims}); err != nil {
+	if err := x.unpack(ctx, h, m, closure.Order{Closure: c, Where: "npm's resolution",
+		Claims: order.claims}); err != nil {
 		return nil, err
 	}
 	native := policy.Judge(policy.Plugin, policy.Settings{}, nativeEvidence(m, x.files, flags))
@@ -186,7 +188,8 @@ func (x *Externals) noteLeftOut(ctx context.Context, h *host.Host, m *plugin.Man
 			continue
 		}
 		if !e.Optional {
-			return evidence.Errorf(evidence.Refused, ref.String(), "ask the plugin's author for one that does without it",
+			return evidence.Errorf(evidence.Refused, ref.String(), "ask the plugin's author for one that does "+
+				"without it",
 				errors.New("npm does not install it on this platform, and the plugin needs it"))
 		}
 		left := func(why string) { x.LeftOut = append(x.LeftOut, LeftOut{ref.String(), why}) }
@@ -247,7 +250,8 @@ func (x *Externals) unpack(ctx context.Context, h *host.Host, m *plugin.Manifest
 	}
 	if len(lock) > plugin.MaxManifest {
 		return evidence.Errorf(evidence.Refused, m.Subject(), "bundle what it needs into dist/",
-			fmt.Errorf("the lock of its external packages has %d bytes; the limit is %d", len(lock), plugin.MaxManifest))
+			fmt.Errorf("the lock of its external packages has %d bytes; the limit is %d",
+				len(lock), plugin.MaxManifest))
 	}
 	path := filepath.Join(x.staging.Dir(), filepath.FromSlash(modulesLockFile))
 	if err := os.WriteFile(path, lock, 0o644); err != nil {

@@ -192,7 +192,7 @@ func memoryEvidence(path string, l *InstallLock, install *InstallRecord,
 				"'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-			Reason: "this machine did not install it: what the lock says of its source, date and flags is compared with " +
-				"nothing"},
+			Reason: "this machine did not install it: what the lock says of its source, date and flags is " +
+				"compared with nothing"},
 		nil
 }

@@ -178,9 +178,10 @@ func (l *InstallLock) Unproved(packed digest.Digest) string {
 		return ""
 	}
 	var parts, names []string
-	if want, err := digest.ParseHex(digest.SHA256, l.SHA256); err == nil && !packed.IsZero() && want.String() != packed.String() {
-		parts = append(parts, "sha256 is of a zip that another program packed and that is not here: that the plugin is what was in "+
-			"that zip is not proved")
+	if want, err := digest.ParseHex(digest.SHA256, l.SHA256); err == nil && !packed.IsZero() &&
+		want.String() != packed.String() {
+		parts = append(parts, "sha256 is of a zip that another program packed and that is not here: that the plugin "+
+			"is what was in that zip is not proved")
 	}
 	for _, member := range []string{"sourceUrl", "installedAt"} {
 		if l.has(member) {
@@ -190,7 +191,8 @@ func (l *InstallLock) Unproved(packed digest.Digest) string {
 	for _, member := range l.further {
 		switch member {
 		case "signatureVerified":
-			parts = append(parts, "signatureVerified is the word of whoever wrote the lock: signatures are verified anew")
+			parts = append(parts, "signatureVerified is the word of whoever wrote the lock: signatures are "+
+				"verified anew")
 		case "strictCapabilities", "requireSignature":
 			// demands, which hold
 		default:
@@ -204,7 +206,8 @@ func (l *InstallLock) Unproved(packed digest.Digest) string {
 		parts = append(parts, "compared with nothing: "+strings.Join(names, ", "))
 	}
 	var lacks []string
-	for _, member := range []string{"sourceUrl", "sha256", "treeHash", "manifestHash", "filesHash", "signature", "policy"} {
+	for _, member := range []string{"sourceUrl", "sha256", "treeHash", "manifestHash", "filesHash",
+		"signature", "policy"} {
 		if !l.has(member) {
 			lacks = append(lacks, member)
 		}

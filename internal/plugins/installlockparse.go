@@ -116,5 +116,6 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 // hostForm reports whether the lock is one that a host program wrote when it loaded the plugin: it may lack
 // the counts and flags that the guide's form has.
 func (l *InstallLock) hostForm() bool {
-	return l.Format == 0 && (slices.Contains(l.further, "signatureVerified") || slices.Contains(l.further, "lockVersion"))
+	return l.Format == 0 && (slices.Contains(l.further, "signatureVerified") ||
+		slices.Contains(l.further, "lockVersion"))
 }

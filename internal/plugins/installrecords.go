@@ -14,10 +14,11 @@ import (
 // in the state directory, so that neither a checkout nor whoever writes to the plugins
 // changes it. What it names is owed: the directory, its lock, and each member of that.
 type Installs struct {
-	Version int                      `json:"installs_version"` // 1 where the manifest of a plugin is not known: see [Install]
-	Self    digest.Digest            `json:"self"`             // as that of a lock; set by Encode
-	Dir     string                   `json:"dir"`              // that holds the plugins, all links resolved
-	Plugins map[string]InstallRecord `json:"plugins"`          // by the name of their directory
+	// 1 where the manifest of a plugin is not known: see [Install]
+	Version int                      `json:"installs_version"`
+	Self    digest.Digest            `json:"self"`    // as that of a lock; set by Encode
+	Dir     string                   `json:"dir"`     // that holds the plugins, all links resolved
+	Plugins map[string]InstallRecord `json:"plugins"` // by the name of their directory
 }
 
 // InstallRecord is one plugin that this machine installed.

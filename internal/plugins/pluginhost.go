@@ -23,7 +23,8 @@ type Options struct {
 
 // pluginHost reads the files of o, and the trusted keys, into the host that plugins are checked for.
 func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
-	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scans: newScans(h), Now: h.Now(), AllowlistName: o.Allowlist}
+	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scans: newScans(h), Now: h.Now(),
+		AllowlistName: o.Allowlist}
 	if target.AllowlistName == "" {
 		target.AllowlistName = plugin.AllowlistFile
 	}

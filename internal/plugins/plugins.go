@@ -40,7 +40,8 @@ func (s *Source) check(ctx context.Context, name string, target plugin.Host,
 		}
 		claimed, err := plugin.ParsePackageLock(lock.data)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, filepath.FromSlash(lock.path)), "", err)
+			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, filepath.FromSlash(lock.path)), "",
+				err)
 		}
 		for i := range claimed {
 			claimed[i].From = lock.path

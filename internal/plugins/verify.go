@@ -130,7 +130,8 @@ func (s *Source) findModules(ctx context.Context, path string, m *plugin.Manifes
 	claim := evidence.Claim{Subject: m.Subject() + ": " + modulesDir, Scheme: evidence.Installed,
 		Authority: evidence.Machine, Where: plugin.LockFile + ", filesHash"}
 	left := func(why string) (*lockedModules, evidence.Report, error) {
-		return nil, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: modulesDir + " is not copied: " + why}},
+		return nil, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: modulesDir + " is not copied: " +
+				why}},
 			nil
 	}
 	if !m.MayHaveExternals() {

@@ -231,8 +231,8 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	if err != nil && failure != nil {
 		hint := "check its url, and run the command again once it can be reached"
 		if errors.Is(failure, process.ErrLogin) {
-			hint = "a token goes into 'headers' of this server; a server for which its client logs in, in a browser, is left " +
-				"to that client"
+			hint = "a token goes into 'headers' of this server; a server for which its client logs in, in a browser, " +
+				"is left to that client"
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
 			Err: fmt.Errorf("could not be asked what it shows: %w", failure)}
@@ -241,7 +241,8 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 		hint := "variables that it needs must be set, and named under variables in hallmark.toml; " +
 			"a kind that it cannot list is left out with surface_kinds"
 		if c.w.Home != "" { // whose servers get what their client's entry sets
-			hint = "start its command by hand and look at what it says: it may need a variable, which its client's entry can set"
+			hint = "start its command by hand and look at what it says: it may need a variable, which its client's " +
+				"entry can set"
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
 			Err: fmt.Errorf("its surface could not be captured: %w", err)}

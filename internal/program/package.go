@@ -106,9 +106,11 @@ type Installed struct {
 
 // AuditSlot looks up in the store the tree that a lock names, or the one that this machine made. Without a slot both
 // results are nil. If the slot differs from that, the slot in installed is nil and its evidence refuses any use of it.
-func AuditSlot(ctx context.Context, s *store.Store, server, platform string, locked, made digest.Digest) (*Installed, error) {
-	claim := evidence.Claim{Subject: project.TreeSubject(server, platform), Authority: evidence.Lock, Where: project.LockFile,
-		Want: []digest.Digest{locked}}
+func AuditSlot(ctx context.Context, s *store.Store, server, platform string, locked,
+	made digest.Digest) (*Installed, error) {
+	claim := evidence.Claim{Subject: project.TreeSubject(server, platform), Authority: evidence.Lock,
+		Where: project.LockFile,
+		Want:  []digest.Digest{locked}}
 	if locked.IsZero() {
 		claim.Authority, claim.Where, claim.Want = evidence.Machine, madeBefore, []digest.Digest{made}
 	}

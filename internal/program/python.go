@@ -94,7 +94,8 @@ func CompilePython(ctx context.Context, w *workspace.Workspace, s *store.Store, 
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		w.Host.Logger.Warn("its packages were not compiled, so that it starts more slowly", "server", server, "error", err)
+		w.Host.Logger.Warn("its packages were not compiled, so that it starts more slowly", "server", server, "error",
+			err)
 		return nil, nil
 	}
 	if made, err := os.ReadDir(st.Dir()); err != nil || len(made) == 0 {

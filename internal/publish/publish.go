@@ -122,7 +122,9 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 			return p, v.Err()
 		}
 	}
-	record, err := sendAgain(ctx, h, func() (*registry.Envelope, error) { return o.Registry.Publish(ctx, p.Document, o.Token) })
+	record, err := sendAgain(ctx, h, func() (*registry.Envelope, error) {
+		return o.Registry.Publish(ctx, p.Document, o.Token)
+	})
 	if err != nil {
 		err = client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
 		e, ok := errors.AsType[*evidence.Error](err)
@@ -174,7 +176,8 @@ func sendAgain(ctx context.Context, h *host.Host, send func() (*registry.Envelop
 func isPassing(err error) bool {
 	if p, ok := errors.AsType[*registry.Problem](err); ok {
 		return p.RetryAfter == 0 &&
-			slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, p.Status)
+			slices.Contains([]int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout},
+				p.Status)
 	}
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }

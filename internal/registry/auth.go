@@ -132,5 +132,6 @@ var ErrToken = errors.New("invalid token")
 // AnonymousGrant is what a login without proof gives.
 func AnonymousGrant() Grant {
 	const names = "io.modelcontextprotocol.anonymous/*"
-	return Grant{Method: MethodNone, Subject: "anonymous", Permissions: []Permission{{ActionPublish, names}, {ActionEdit, names}}}
+	return Grant{Method: MethodNone, Subject: "anonymous",
+		Permissions: []Permission{{ActionPublish, names}, {ActionEdit, names}}}
 }

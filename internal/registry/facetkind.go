@@ -46,7 +46,8 @@ func readServer(ctx context.Context, r *io.SectionReader, limits archive.Limits)
 }
 
 // readArchive reads what a .facet of either kind has.
-func readArchive(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*facet.Archive, *ArchiveContent, error) {
+func readArchive(ctx context.Context, r *io.SectionReader,
+	limits archive.Limits) (*facet.Archive, *ArchiveContent, error) {
 	a, err := facet.Read(ContextReader(ctx, r), limits, nil)
 	if err != nil {
 		return nil, nil, err

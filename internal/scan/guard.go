@@ -135,9 +135,11 @@ func (e *scannedEntry) judgePlaces(line clients.RunLine) {
 	state, cache := e.h.Places.State, e.h.Places.Cache
 	switch {
 	case cmp.Or(line.State, state) != state:
-		e.refuse("keeps its approvals in " + clients.QuoteText(line.State) + ", and this command looked in " + state + placesHint)
+		e.refuse("keeps its approvals in " + clients.QuoteText(line.State) + ", and this command looked in " + state +
+			placesHint)
 	case cmp.Or(line.Cache, cache) != cache:
-		e.refuse("keeps its packages in " + clients.QuoteText(line.Cache) + ", and this command looked in " + cache + placesHint)
+		e.refuse("keeps its packages in " + clients.QuoteText(line.Cache) + ", and this command looked in " + cache +
+			placesHint)
 	}
 }
 

@@ -54,7 +54,8 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 		return filepath.Clean(command), nil
 	}
 	if strings.ContainsAny(command, `/\`) || clients.Placeholder.MatchString(command) {
-		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", clients.QuoteText(command))
+		return "", fmt.Errorf("%s is a program of the directory in which its client starts it",
+			clients.QuoteText(command))
 	}
 	places := filepath.SplitList(p.path)
 	if p.os == "windows" && dir != "" {
@@ -62,7 +63,8 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	}
 	for _, place := range places {
 		if !filepath.IsAbs(place) {
-			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used", clients.QuoteText(place))
+			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used",
+				clients.QuoteText(place))
 		}
 		if found, err := workspace.FindIn(place, command); err == nil {
 			return found, nil

@@ -119,9 +119,10 @@ func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResul
 	}
 	if slices.ContainsFunc(r.Clients, func(c *ProtectedClient) bool { return len(c.Open()) > 0 }) {
 		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
-			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than XDG_CONFIG_HOME, or HALLMARK_HOME "+
-				"in the place of both", errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
-				"these variables would be refused"))
+			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than "+
+				"XDG_CONFIG_HOME, or HALLMARK_HOME in the place of both",
+				errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
+					"these variables would be refused"))
 		}
 		if err := clients.CheckProgram(o.Program, h.Getenv); err != nil {
 			return r, err
@@ -157,7 +158,8 @@ func checkReadable(h *host.Host, dir, first string) error {
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	return evidence.Errorf(evidence.ClassOf(err), dir,
-		"bring back a copy of it; or "+first+"move the directory away, and run 'hallmark protect' again", fmt.Errorf("cannot be read: %s", why))
+		"bring back a copy of it; or "+first+"move the directory away, and run 'hallmark protect' again",
+		fmt.Errorf("cannot be read: %s", why))
 }
 
 // scanUser scans the files of the user's clients.
@@ -177,8 +179,8 @@ func notCarried(h *host.Host, s Server) string {
 		slices.Contains(s.Arguments, h.Places.Arguments()[0]) {
 		return ""
 	}
-	return "its entry does not say where its approvals are, which HALLMARK_HOME or an XDG variable moves here: a client that " +
-		"withholds such variables does not start it"
+	return "its entry does not say where its approvals are, which HALLMARK_HOME or an XDG variable moves here: a " +
+		"client that withholds such variables does not start it"
 }
 
 // add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
@@ -203,7 +205,8 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
 		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
 			out.Reason = missing
-			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' write it anew"
+			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' " +
+				"write it anew"
 		}
 	case s.State == StateOff:
 		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
@@ -225,8 +228,8 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Outcome, out.Reason = OutcomeLeft, "is not started by a command that can be read"
 	case s.Runs != nil && s.Runs.Project == place:
 		out.Err = evidence.Errorf(evidence.Refused, s.Name,
-			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and 'hallmark protect' "+
-				"locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
+			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and "+
+				"'hallmark protect' locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = OutcomeLeft, "starts Hallmark, but is not protected: "+reasonOf(s)
@@ -310,7 +313,8 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 		case s.Err == nil && err != nil && len(pinned) == 0:
 			s.Err = err
 		case s.Err == nil:
-			s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New("is written in a way that is not taken over"))
+			s.Err = evidence.Errorf(evidence.Refused, s.Name, "",
+				errors.New("is written in a way that is not taken over"))
 		}
 		s.fail()
 		s.Hint = hintFor(s, c.ID, h.Places.Config)

@@ -66,7 +66,8 @@ func UndoProtect(ctx context.Context, h *host.Host, home string, names []string)
 	for _, name := range names {
 		if !known[name] {
 			failed = append(failed, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-				"'hallmark status' shows what is protected", errors.New("no client's file was changed for a server of that name")))
+				"'hallmark status' shows what is protected",
+				errors.New("no client's file was changed for a server of that name")))
 		}
 	}
 	return undone, errors.Join(failed...)
@@ -119,7 +120,8 @@ func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []e
 				fmt.Errorf("what its entries were is not known: %w", err)))
 		}
 		for _, o := range kept {
-			if x := (rewrittenName{o.Name, o.ServerName()}); o.Project != "" && o.Added == "" && !slices.Contains(r.names[o.Project], x) {
+			if x := (rewrittenName{o.Name, o.ServerName()}); o.Project != "" && o.Added == "" &&
+				!slices.Contains(r.names[o.Project], x) {
 				add(o.Project, x)
 			}
 		}

@@ -79,17 +79,20 @@ type Server struct {
 	Packages  []Package      `json:"packages,omitempty"`
 	// Guarded says that this machine's hallmark verifies it before it starts it, and that its client asks before
 	// it calls tools.
-	Guarded     bool             `json:"guarded,omitempty"`
-	Cover       Cover            `json:"cover,omitempty"`
-	State       State            `json:"state,omitempty"`        // absent for what starts nothing
-	News        News             `json:"news,omitempty"`         // set by [Result.FindNews]
-	Runs        *Runs            `json:"runs,omitempty"`         // what hallmark run starts for it
-	Withheld    *Withheld        `json:"withheld,omitempty"`     // what of that its client is not shown
-	Changed     string           `json:"changed,omitempty"`      // why hallmark run refuses it: a file of it changed
-	Renew       string           `json:"renew,omitempty"`        // the command that leads on
-	User        bool             `json:"user,omitempty"`         // the file is the user's or the machine's, for every project
-	System      bool             `json:"system,omitempty"`       // the file is the machine's, which its administrator manages
-	Installed   bool             `json:"installed,omitempty"`    // the file is part of a plugin or an extension of its client
+	Guarded  bool      `json:"guarded,omitempty"`
+	Cover    Cover     `json:"cover,omitempty"`
+	State    State     `json:"state,omitempty"`    // absent for what starts nothing
+	News     News      `json:"news,omitempty"`     // set by [Result.FindNews]
+	Runs     *Runs     `json:"runs,omitempty"`     // what hallmark run starts for it
+	Withheld *Withheld `json:"withheld,omitempty"` // what of that its client is not shown
+	Changed  string    `json:"changed,omitempty"`  // why hallmark run refuses it: a file of it changed
+	Renew    string    `json:"renew,omitempty"`    // the command that leads on
+	// the file is the user's or the machine's, for every project
+	User bool `json:"user,omitempty"`
+	// the file is the machine's, which its administrator manages
+	System bool `json:"system,omitempty"`
+	// the file is part of a plugin or an extension of its client
+	Installed   bool             `json:"installed,omitempty"`
 	Roots       []string         `json:"roots,omitempty"`        // of hallmark hashfile
 	AutoApprove []string         `json:"auto_approve,omitempty"` // members with which its client does not ask
 	Findings    []policy.Finding `json:"findings"`
@@ -334,7 +337,8 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		Place: evidence.Place{File: shown, Line: s.Line, Column: s.Column},
 	}
 	target, report := launcher.Declared{
-		Command: s.Command, Args: startedArguments(s), URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm, Known: known,
+		Command: s.Command, Args: startedArguments(s), URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm,
+		Known: known,
 	}.Evidence(claim)
 	out := Server{
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
@@ -382,10 +386,13 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 // launcherVariables are the beginnings of variables that launchers read themselves, and plainVariables those of them
 // that say nothing about which package they take, or from where. A launcher's variable that is not known counts.
 var (
-	launcherVariables = []string{"NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "UV_", "PIP_", "PIPX_", "DOCKER_", "CONTAINER_", "DENO_", "DOTNET_", "NUGET_"}
-	plainVariables    = []string{"NPM_CONFIG_LOGLEVEL", "NPM_CONFIG_YES", "NPM_CONFIG_FUND", "NPM_CONFIG_AUDIT",
-		"NPM_CONFIG_UPDATE_NOTIFIER", "UV_HTTP_TIMEOUT", "UV_NO_PROGRESS", "UV_OFFLINE", "UV_CONCURRENT_DOWNLOADS", "UV_LINK_MODE",
-		"PIP_DISABLE_PIP_VERSION_CHECK", "PIP_NO_INPUT", "DOTNET_NOLOGO", "DOTNET_CLI_TELEMETRY_OPTOUT", "DENO_NO_UPDATE_CHECK"}
+	launcherVariables = []string{"NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "UV_", "PIP_", "PIPX_", "DOCKER_",
+		"CONTAINER_", "DENO_", "DOTNET_", "NUGET_"}
+	plainVariables = []string{"NPM_CONFIG_LOGLEVEL", "NPM_CONFIG_YES", "NPM_CONFIG_FUND", "NPM_CONFIG_AUDIT",
+		"NPM_CONFIG_UPDATE_NOTIFIER", "UV_HTTP_TIMEOUT", "UV_NO_PROGRESS", "UV_OFFLINE", "UV_CONCURRENT_DOWNLOADS",
+		"UV_LINK_MODE",
+		"PIP_DISABLE_PIP_VERSION_CHECK", "PIP_NO_INPUT", "DOTNET_NOLOGO", "DOTNET_CLI_TELEMETRY_OPTOUT",
+		"DENO_NO_UPDATE_CHECK"}
 )
 
 // choosesPackage reports whether a variable of an entry may say where its launcher takes packages from, or makes

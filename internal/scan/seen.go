@@ -134,7 +134,8 @@ func readSeen(name string) (seenServers, error) {
 		return seenServers{}, nil
 	}
 	if version.Version != 1 {
-		return seenServers{}, evidence.Errorf(evidence.Validation, name, "use the version of hallmark that wrote it, or remove it",
+		return seenServers{}, evidence.Errorf(evidence.Validation, name, "use the version of hallmark that wrote it, "+
+			"or remove it",
 			errors.New("is of a later version"))
 	}
 	var s seenServers

@@ -100,8 +100,9 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	case a.full: // Verify knows the scheme of a slot from its sidecar only
 		a.claim.Scheme = a.sidecar.fingerprint()
 	default:
-		found = append(found, a.unexpectedEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+
-			string(a.sidecar.fingerprint())))
+		found = append(found, a.unexpectedEntry(filepath.Join(a.dir, sidecarName), sidecarName,
+			"is of another fingerprint, "+
+				string(a.sidecar.fingerprint())))
 	}
 	content, err := openDir(slot, contentDir)
 	var notDir *notDirError

@@ -16,8 +16,8 @@ import (
 
 // sidecar is the note beside a slot's content, one line of JSON:
 //
-//	{"schema":1,"scheme":"facet-tar","integrity":"sha256:…","ref":"…","content_hash":"sha256:…","size":N,"created":"…",
-//	 "files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
+//	{"schema":1,"scheme":"facet-tar","integrity":"sha256:…","ref":"…","content_hash":"sha256:…","size":N,
+//	 "created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
 //
 // Scheme is there only for facet-tar, content_hash only if the tree was unpacked from an
 // archive, whose digest it is. Members stand in this order, paths in byte order, and self, the digest of all bytes

@@ -167,7 +167,8 @@ func writeFacet(f project.Facet) string {
 	}
 	var fields []string
 	for _, field := range []struct{ key, value string }{
-		{"version", f.Requirement.String()}, {"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit}, {"sub", f.Sub}, {"path", f.Path},
+		{"version", f.Requirement.String()}, {"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit},
+		{"sub", f.Sub}, {"path", f.Path},
 		{"prefix", f.Prefix},
 	} {
 		if field.value != "" {

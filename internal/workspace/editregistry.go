@@ -25,7 +25,8 @@ func AddRegistry(data []byte, url, logKey string) ([]byte, error) {
 			fmt.Errorf("declares a registry already, %s", surface.Escape(before.Registry.URL)))
 	}
 	end := tomltext.LineEnd(data)
-	text := tomltext.NewlineBefore(data, len(data)) + end + "[registry]" + end + "url = " + tomltext.QuotePlain(url) + end
+	text := tomltext.NewlineBefore(data, len(data)) + end + "[registry]" + end + "url = " + tomltext.QuotePlain(url) +
+		end
 	if logKey != "" {
 		text += "log_key = " + tomltext.QuotePlain(logKey) + end
 	}

@@ -184,7 +184,8 @@ func SetTree(data []byte, name, dir string) ([]byte, error) {
 	out := tomltext.Apply(data, *edit)
 	after, err := project.ParseConfig(out)
 	if err == nil && after.Servers[name].Tree != dir {
-		err = invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write tree = %s",
+		err = invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; "+
+			"write tree = %s",
 			surface.Escape(name), tomltext.Quote(dir)))
 	}
 	return out, err

@@ -140,7 +140,8 @@ func (s lockSides) merge(take map[string]project.Side, command string) (*project
 	_, conflicts := project.MergeLocks(s[0], s[1], s[2], nil)
 	for name := range take {
 		if !slices.Contains(conflicts, name) {
-			return nil, evidence.Errorf(evidence.Validation, project.LockFile, "", fmt.Errorf("%+q is not in conflict", name))
+			return nil, evidence.Errorf(evidence.Validation, project.LockFile, "",
+				fmt.Errorf("%+q is not in conflict", name))
 		}
 	}
 	merged, conflicts := project.MergeLocks(s[0], s[1], s[2], take)
@@ -248,6 +249,7 @@ func (m *merging) find(ctx context.Context, at string, isSurface bool, entry pro
 			return data, nil
 		}
 	}
-	return nil, evidence.Errorf(evidence.Integrity, at, "commit this file on the branch that locked the server, and merge again",
+	return nil, evidence.Errorf(evidence.Integrity, at, "commit this file on the branch that locked the server, and "+
+		"merge again",
 		errors.New("neither branch has this file as its lock describes it"))
 }

@@ -65,7 +65,8 @@ func UnseenOriginEvidence(facet, server string) evidence.Evidence {
 
 // DeclaredEvidence is the evidence that a facet declares a locked server as it was locked, and that hallmark.toml wants
 // it.
-func DeclaredEvidence(config *project.Config, m *facet.Manifest, subject, name string, entry project.ServerLock) evidence.Evidence {
+func DeclaredEvidence(config *project.Config, m *facet.Manifest, subject, name string,
+	entry project.ServerLock) evidence.Evidence {
 	declared, d, ok := m.FindServer(name)
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(declared, *d.Floor) ||

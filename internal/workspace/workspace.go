@@ -307,8 +307,9 @@ func (w *Workspace) RefuseLink(dir string) error {
 			return nil
 		}
 		if err != nil || !info.IsDir() {
-			return evidence.Errorf(evidence.Refused, at, "put a directory in its place, or remove it, and run the command again: "+
-				"nothing is read or written through it", errors.Join(err, errors.New("is not a plain directory")))
+			return evidence.Errorf(evidence.Refused, at, "put a directory in its place, or remove it, and run the "+
+				"command again: nothing is read or written through it",
+				errors.Join(err, errors.New("is not a plain directory")))
 		}
 	}
 	return nil
@@ -448,7 +449,8 @@ func (w *Workspace) Server(name string) (project.Server, error) {
 		return s, project.NoSuch("server", project.ConfigFile, name, w.ServerNames())
 	}
 	if s.Facet != "" && !w.Config.Facets[s.Facet].WantsServer(name) {
-		return s, evidence.Errorf(evidence.Refused, name, "run 'hallmark install', which takes it away, or take it into 'parts' again",
+		return s, evidence.Errorf(evidence.Refused, name, "run 'hallmark install', which takes it away, or take it "+
+			"into 'parts' again",
 			fmt.Errorf("is left out, by 'parts' of %s", project.ConfigFile))
 	}
 	return s, nil

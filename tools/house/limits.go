@@ -58,8 +58,8 @@ func checkCounts(sum *measures, known map[string]int, changed map[string]bool) (
 		what := kind.String()
 		limits[what] = true
 		if n := len(sum.findings[kind]); n > known[what] {
-			found = append(found, fmt.Sprintf("%d %s, where ARCHITECTURE.md knows of %d; house -list names all, and in files "+
-				"that changed are:", n, what, known[what]))
+			found = append(found, fmt.Sprintf("%d %s, where ARCHITECTURE.md knows of %d; house -list names all, and "+
+				"in files that changed are:", n, what, known[what]))
 			for _, where := range sum.findings[kind] {
 				if file, _, _ := strings.Cut(where, ":"); changed[filepath.ToSlash(file)] {
 					found = append(found, "  "+where)
@@ -104,16 +104,16 @@ func checkSize(m *measures, may exception) (found []string) {
 	small, untested := m.lines < minPackage, m.tests*100 < m.lines*minTests
 	switch {
 	case small && !may.small:
-		found = append(found, fmt.Sprintf("%s has %d lines, fewer than %d: join it with another, or give the reason in "+
-			"ARCHITECTURE.md", m.path, m.lines, minPackage))
+		found = append(found, fmt.Sprintf("%s has %d lines, fewer than %d: join it with another, or give the "+
+			"reason in ARCHITECTURE.md", m.path, m.lines, minPackage))
 	case !small && may.small:
 		found = append(found, fmt.Sprintf("%s has %d lines, and needs no reason for fewer than %d", m.path, m.lines,
 			minPackage))
 	}
 	switch {
 	case untested && !may.tests:
-		found = append(found, fmt.Sprintf("%s has %d lines and %d of tests, fewer than %d %%: move its tests to it, or give "+
-			"the reason in ARCHITECTURE.md", m.path, m.lines, m.tests, minTests))
+		found = append(found, fmt.Sprintf("%s has %d lines and %d of tests, fewer than %d %%: move its tests to it, "+
+			"or give the reason in ARCHITECTURE.md", m.path, m.lines, m.tests, minTests))
 	case !untested && may.tests:
 		found = append(found, fmt.Sprintf("%s has %d lines and %d of tests, and needs no reason for fewer than %d %%",
 			m.path, m.lines, m.tests, minTests))
@@ -154,8 +154,8 @@ func readTables(text string) (known map[string]int, reasons map[string]exception
 			for _, path := range strings.Fields(cells[0]) {
 				path = strings.Trim(path, "`")
 				if _, twice := reasons[path]; twice || may == (exception{}) {
-					return nil, nil, fmt.Errorf("ARCHITECTURE.md: %s is there twice, or its second cell says neither small "+
-						"nor tests", path)
+					return nil, nil, fmt.Errorf("ARCHITECTURE.md: %s is there twice, or its second cell says "+
+						"neither small nor tests", path)
 				}
 				reasons[path] = may
 			}

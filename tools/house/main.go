@@ -3,7 +3,7 @@
 // and what each program links.
 //
 //	go run -C tools ./house          print all numbers
-//	go run -C tools ./house -check   print what is beyond a limit and is not in ARCHITECTURE.md, and fail if anything is
+//	go run -C tools ./house -check   fail if anything is beyond a limit and is not in ARCHITECTURE.md, and print it
 //	go run -C tools ./house -sizes   build each program as well, and print its size
 //	go run -C tools ./house -list    name the functions, files and names that are counted
 //

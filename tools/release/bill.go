@@ -93,7 +93,8 @@ func (r *release) writeBill(s set, p platform) error {
 }
 
 // billProgram is a program of p with what it depends on, whose modules are added to modules.
-func (r *release) billProgram(p platform, name string, modules map[string]billComponent) (billComponent, billDependency, error) {
+func (r *release) billProgram(p platform, name string,
+	modules map[string]billComponent) (billComponent, billDependency, error) {
 	file := r.built(p, name)
 	data, err := os.ReadFile(file)
 	if err != nil {

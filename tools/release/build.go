@@ -165,7 +165,8 @@ func (r *release) files(s set, p platform) ([]file, error) {
 	for _, name := range s.programs {
 		all = append(all, file{r.built(p, name), "/usr/bin/" + p.program(name), 0o755})
 		for _, shell := range shells {
-			all = append(all, file{r.completion(shell.name, name), shell.dir + shell.prefix + name + shell.suffix, 0o644})
+			all = append(all, file{r.completion(shell.name, name), shell.dir + shell.prefix + name + shell.suffix,
+				0o644})
 		}
 	}
 	pages, err := filepath.Glob(filepath.Join(r.pages(), "*.1"))

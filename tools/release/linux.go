@@ -116,7 +116,8 @@ func (r *release) contents(s set, p platform, format string) (files.Contents, er
 	}
 	if s.name == registry.name {
 		for _, name := range units {
-			all = append(all, file{filepath.Join(r.out, "build", "systemd", name), "/usr/lib/systemd/system/" + name, 0o644})
+			all = append(all, file{filepath.Join(r.out, "build", "systemd", name), "/usr/lib/systemd/system/" + name,
+				0o644})
 		}
 	}
 	var contents files.Contents

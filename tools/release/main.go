@@ -23,7 +23,8 @@ import (
 
 func main() {
 	version := flag.String("version", "", "version without v; default: the commit's tag, or 0.0.0-dev.gCOMMIT")
-	out := flag.String("out", filepath.Join("bin", "release"), "directory to write to, below the checkout; emptied first")
+	out := flag.String("out", filepath.Join("bin", "release"), "directory to write to, below the checkout; "+
+		"emptied first")
 	flag.Parse()
 	if err := run(*version, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)

@@ -33,8 +33,9 @@ type npmManifest struct {
 	CPU                  []string          `json:"cpu,omitempty"`
 	Bin                  map[string]string `json:"bin,omitempty"`
 	OptionalDependencies map[string]string `json:"optionalDependencies,omitempty"`
-	PreferUnplugged      bool              `json:"preferUnplugged,omitempty"` // Yarn: unpack, for there are programs in it
-	PublishConfig        map[string]any    `json:"publishConfig"`
+	// Yarn: unpack, for there are programs in it
+	PreferUnplugged bool           `json:"preferUnplugged,omitempty"`
+	PublishConfig   map[string]any `json:"publishConfig"`
 }
 
 // npmPlatform names p as Node does.
@@ -89,7 +90,8 @@ func (r *release) writeNPMCarrier(p platform) error {
 	m := r.npmManifest(npmCarrier(p))
 	system, cpu := npmPlatform(p)
 	m.Description, m.OS, m.CPU, m.PreferUnplugged = summary+" ("+p.String()+")", []string{system}, []string{cpu}, true
-	text := fmt.Sprintf("# %s\n\nThe programs of %s for %s on %s, which that package starts.\n", m.Name, npmName, system, cpu)
+	text := fmt.Sprintf("# %s\n\nThe programs of %s for %s on %s, which that package starts.\n", m.Name, npmName,
+		system, cpu)
 	files := []packed{{"README.md", 0o644, []byte(text)}}
 	for _, name := range clients.programs {
 		data, err := os.ReadFile(r.built(p, name))

@@ -41,7 +41,8 @@ func pythonVersion(version string) (string, error) {
 	m := semantic.FindStringSubmatch(version)
 	switch {
 	case m == nil:
-		return "", fmt.Errorf("version %q: not MAJOR.MINOR.PATCH, alone or with -alpha.N, -beta.N, -rc.N or -dev.gCOMMIT",
+		return "", fmt.Errorf("version %q: not MAJOR.MINOR.PATCH, alone or with -alpha.N, -beta.N, -rc.N or "+
+			"-dev.gCOMMIT",
 			version)
 	case m[2] != "":
 		return m[1] + ".dev0+" + m[3], nil
@@ -85,7 +86,8 @@ func (r *release) writeWheel(p platform) error {
 		packed{info + "licenses/LICENSE", 0o644, text},
 		packed{info + "METADATA", 0o644, wheelMetadata(version)},
 		packed{info + "WHEEL", 0o644, wheelDescription(wheelTags[p])},
-		packed{info + "entry_points.txt", 0o644, []byte("[console_scripts]\n" + wheelProject + " = " + wheelPackage + ":main\n")},
+		packed{info + "entry_points.txt", 0o644, []byte("[console_scripts]\n" + wheelProject + " = " +
+			wheelPackage + ":main\n")},
 	)
 	files = append(files, packed{info + "RECORD", 0o644, wheelRecord(files, info+"RECORD")})
 	data, err := zipFiles(files, r.time)

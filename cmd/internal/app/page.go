@@ -33,7 +33,8 @@ func (a *App) Page(ctx context.Context, text string) error {
 	stops := findStops(needs, rows-1, few) // the last row is for the question
 	for i, line := range lines {
 		if slices.Contains(stops, i) {
-			answer, err := a.ReadAnswer(ctx, fmt.Sprintf("-- %d of %d lines; Enter shows more, q goes on without them: ", i,
+			answer, err := a.ReadAnswer(ctx, fmt.Sprintf("-- %d of %d lines; Enter shows more, q goes on "+
+				"without them: ", i,
 				len(lines)))
 			if err != nil {
 				return err

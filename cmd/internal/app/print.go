@@ -102,7 +102,8 @@ func WriteReport(w io.Writer, v policy.Verdict) error {
 	var allowed evidence.Report
 	for _, f := range v.Findings {
 		// Of a package that names another server, or is in another form, a warning says more.
-		if f.Class == evidence.OK && !(f.Warning && (f.Evidence.Scheme == evidence.Ownership || f.Evidence.Scheme == evidence.Form)) {
+		if f.Class == evidence.OK &&
+			!(f.Warning && (f.Evidence.Scheme == evidence.Ownership || f.Evidence.Scheme == evidence.Form)) {
 			allowed = append(allowed, f.Evidence)
 		}
 	}

@@ -37,7 +37,8 @@ func (a *App) addVersionCommand(root *cobra.Command) {
 			if b.Commit != "" {
 				commit = fmt.Sprintf("commit %s, %s\n", b.Commit, b.Time)
 			}
-			_, err := fmt.Fprintf(a.Stdout, "%s %s\n%sbuilt with %s for %s/%s\n", root.Name(), b.Version, commit, b.Go, b.OS, b.Arch)
+			_, err := fmt.Fprintf(a.Stdout, "%s %s\n%sbuilt with %s for %s/%s\n", root.Name(), b.Version,
+				commit, b.Go, b.OS, b.Arch)
 			return err
 		},
 	}

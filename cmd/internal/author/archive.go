@@ -144,7 +144,8 @@ func reportPublished(a *app.App, subject string, v policy.Verdict, entry *int64)
 	}
 	for _, f := range v.Warnings() {
 		if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
-			fmt.Fprintf(a.Stderr, "%s: warning: the proof is not checked: the key of the %s is not known here; --log-key gives it\n",
+			fmt.Fprintf(a.Stderr, "%s: warning: the proof is not checked: the key of the %s is not known here; "+
+				"--log-key gives it\n",
 				a.Name, surface.Escape(f.Evidence.Subject))
 		}
 	}

@@ -30,7 +30,8 @@ import (
 
 // readDocument reads the named server.json, or the one in this directory: as it is, and with values set in it. "-" is
 // the standard input. A URL, and a registry's answer that has the document in it, are read too.
-func readDocument(ctx context.Context, a *app.App, names []string, values placeholders) (name string, read, data []byte, err error) {
+func readDocument(ctx context.Context, a *app.App, names []string,
+	values placeholders) (name string, read, data []byte, err error) {
 	switch {
 	case len(names) == 0:
 		name, read, err = document.ReadFile("server.json", durable.OpenRegular)
@@ -62,7 +63,8 @@ type placeholders []string
 // register adds --set to a command.
 func (p *placeholders) register(f *pflag.FlagSet) {
 	f.StringArrayVar((*[]string)(p), "set", nil,
-		"fill ${NAME} and {{NAME}} in: `NAME=VALUE`; version=1.2.3 sets every version that is the document's; may be given again")
+		"fill ${NAME} and {{NAME}} in: `NAME=VALUE`; version=1.2.3 sets every version that is the document's; may be "+
+			"given again")
 }
 
 // fill sets the values in a document, and says what it set.
@@ -79,8 +81,8 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 		}
 		data = out
 		for _, x := range filled {
-			fmt.Fprintf(a.Stderr, "%s: set: %s was %s; now %s\n", a.Name, cmp.Or(x.Path, "a placeholder"), surface.Escape(x.Was),
-				surface.Escape(x.Now))
+			fmt.Fprintf(a.Stderr, "%s: set: %s was %s; now %s\n", a.Name, cmp.Or(x.Path, "a placeholder"),
+				surface.Escape(x.Was), surface.Escape(x.Now))
 		}
 	}
 	return data, nil
@@ -143,7 +145,8 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 			if err != nil {
 				return err
 			}
-			if _, err := os.Lstat("server.json"); len(local) > 0 && len(names) == 0 && !write && errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat("server.json"); len(local) > 0 && len(names) == 0 && !write &&
+				errors.Is(err, fs.ErrNotExist) {
 				return hashLocal(c.Context(), a, h, local, as, asJSON)
 			}
 			name, read, data, err := readDocument(c.Context(), a, names, values)
@@ -203,7 +206,8 @@ that is packed again may have other bytes. Without a server.json the hashes are 
 			}
 			for _, f := range hashes.Files {
 				if len(files) > 0 && !given[f.Ref.Normal()] {
-					fmt.Fprintf(a.Stderr, "%s: fetched, as no file was given for it: %s\n", a.Name, surface.Escape(f.Key))
+					fmt.Fprintf(a.Stderr, "%s: fetched, as no file was given for it: %s\n",
+						a.Name, surface.Escape(f.Key))
 				}
 			}
 			if write {
@@ -328,7 +332,8 @@ func VerifyCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [server.json | URL | -]",
 		Short: "Recompute every hash that a server.json claims",
-		Example: "\n--require-hashes\nhttps://registry.example.com/v0.1/servers/io.github.acme%2Fnotes/versions/1.4.0\n" +
+		Example: "\n--require-hashes\n" +
+			"https://registry.example.com/v0.1/servers/io.github.acme%2Fnotes/versions/1.4.0\n" +
 			"--file notes-1.4.0.tgz --as npm:@acme/notes@1.4.0",
 		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
 fileSha256 and with what the package's own registry says. Packages that nobody

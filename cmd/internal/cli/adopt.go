@@ -70,9 +70,10 @@ consent are not brought back.`,
 	c.Flags().BoolVar(&r.all, "all", false, "adopt all skills that are found")
 	c.Flags().BoolVar(&r.undo, "undo", false, "take skills, by name or directory, out of the lock again")
 	c.Flags().BoolVar(&r.with, "private", false, privateUsage)
-	c.Flags().StringVar(&r.into, "into", "", "`directory` of the project, below which the skills are copied (default skills)")
-	c.Flags().StringVar(&r.git.Git, "git", "", "`URL` of a git repository that has the skills, instead of a copy; URL@TAG names "+
-		"a tag too")
+	c.Flags().StringVar(&r.into, "into", "", "`directory` of the project, below which the skills are copied (default "+
+		"skills)")
+	c.Flags().StringVar(&r.git.Git, "git", "", "`URL` of a git repository that has the skills, instead of a copy; "+
+		"URL@TAG names a tag too")
 	c.Flags().StringVar(&r.git.Sub, "sub", "", "`directory` of the skill in the repository")
 	return c
 }
@@ -135,7 +136,8 @@ func (r *adopter) checkFlags(c *cobra.Command, paths []string) error {
 // checkSub is an error if a directory of one skill is named, and several are adopted.
 func (r *adopter) checkSub(c *cobra.Command, paths []string) error {
 	if r.git.Sub != "" && (r.git.Git == "" || len(paths) != 1) {
-		return app.Usage(c, errors.New("--sub, and a URL with a directory, is that of one skill, PATH, in the repository of --git"))
+		return app.Usage(c, errors.New("--sub, and a URL with a directory, is that of one skill, PATH, in the "+
+			"repository of --git"))
 	}
 	return nil
 }
@@ -149,11 +151,13 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 		fmt.Fprintf(r.a.Stderr, "note: %s is a link, or lies behind one, and is passed over\n", surface.Escape(at))
 	}
 	for _, variable := range r.found.Outside {
-		fmt.Fprintf(r.a.Stderr, "note: %s names a directory outside of the home directory; what lies there is passed over\n", variable)
+		fmt.Fprintf(r.a.Stderr, "note: %s names a directory outside of the home directory; what lies there is "+
+			"passed over\n", variable)
 	}
 	for _, s := range r.found.Skills {
 		if s.Edited && len(paths) == 0 {
-			next := "'" + host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]}) + "' shows the difference and takes it into the lock"
+			next := "'" + host.QuoteArguments([]string{"hallmark", "adopt", s.Dirs[0]}) + "' shows the difference " +
+				"and takes it into the lock"
 			if !s.InPlace {
 				next = "'hallmark install --force' puts back what is locked" // where its source cannot take it
 			}
@@ -179,7 +183,8 @@ func (r *adopter) choose(c *cobra.Command, h *host.Host, paths []string) (chosen
 	case len(r.free) == 0:
 		where := "no directory of a client was found"
 		if len(r.found.Where) > 0 {
-			where = "no skill lies in " + surface.Escape(strings.Join(r.found.Where, ", ")) + " that is of no locked facet"
+			where = "no skill lies in " + surface.Escape(strings.Join(r.found.Where, ", ")) +
+				" that is of no locked facet"
 		}
 		fmt.Fprintf(r.a.Stderr, "nothing to adopt: %s\n", where)
 		return nil, nil
@@ -307,7 +312,8 @@ func showUnmanaged(w io.Writer, all []facets.FoundSkill) error {
 		fmt.Fprintf(&b, "%4d  %s  (%s)%s\n", i+1, surface.Escape(s.Name), surface.Escape(strings.Join(s.Dirs, ", ")),
 			describe(facet.Item{Description: s.Description}))
 		if s.Called != "" {
-			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called), surface.Escape(s.Name))
+			fmt.Fprintf(&b, "      calls itself %s; it is adopted as %s\n", surface.Escape(s.Called),
+				surface.Escape(s.Name))
 		}
 		if s.From != "" {
 			fmt.Fprintf(&b, "      was got from %s; '%s' keeps that as its source\n", surface.Escape(s.From),
@@ -323,7 +329,8 @@ func showUnmanaged(w io.Writer, all []facets.FoundSkill) error {
 }
 
 // findInGit is the declaration of each skill in the repository.
-func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.FoundSkill) (out []project.Facet, err error) {
+func (r *adopter) findInGit(c *cobra.Command, h *host.Host,
+	chosen []facets.FoundSkill) (out []project.Facet, err error) {
 	if r.git.Sub != "" {
 		f := r.git
 		f.Name = chosen[0].Name
@@ -334,7 +341,9 @@ func (r *adopter) findInGit(c *cobra.Command, h *host.Host, chosen []facets.Foun
 		return nil, err
 	}
 	for _, s := range chosen {
-		named := slices.DeleteFunc(slices.Clone(items), func(x facet.Item) bool { return x.Form != facet.FormSkill || x.Listed })
+		named := slices.DeleteFunc(slices.Clone(items), func(x facet.Item) bool {
+			return x.Form != facet.FormSkill || x.Listed
+		})
 		for i := range named { // a directory is what a skill is called here
 			if path.Base(named[i].Path) == s.Name {
 				named[i].Name = s.Name

@@ -342,7 +342,8 @@ func infoResult(rules project.Registry, i *obtain.LookResult, err error) any {
 		Unread    string                 `json:"unread,omitempty"`
 	}{Outcome: app.OutcomeOf(i.Verdict, err), Kind: i.Kind, Name: i.Name, Version: i.Version, Registry: rules.Name(),
 		Proven: err == nil && i.Unproven == "", Unproven: i.Unproven, Publisher: i.Publisher, Published: i.Published,
-		Status: string(i.Status), Message: i.Message, Failed: i.Findings, Hashes: i.Hashes, Size: i.Size, Unread: i.Unread}
+		Status: string(i.Status), Message: i.Message, Failed: i.Findings, Hashes: i.Hashes,
+		Size: i.Size, Unread: i.Unread}
 	if !i.Integrity.IsZero() {
 		out.Integrity = i.Integrity.String()
 	}

@@ -61,16 +61,18 @@ func configCommand(a *app.App) *cobra.Command {
 // does not.
 func warnOfLauncher(a *app.App, name, why string) {
 	if why != "" {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s: verify does not pin what it runs: %s\n", a.Name, surface.Escape(name), why)
+		fmt.Fprintf(a.Stderr, "%s: warning: %s: verify does not pin what it runs: %s\n", a.Name, surface.Escape(name),
+			why)
 	}
 }
 
 // verifiedJSON is a server of verify-server.
 type verifiedJSON struct {
-	Name         string             `json:"name"`
-	Type         project.VerifyType `json:"type"`
-	Written      bool               `json:"written"`
-	LauncherOnly string             `json:"launcher_only,omitempty"` // its block hashes a launcher alone; what pins the rest
+	Name    string             `json:"name"`
+	Type    project.VerifyType `json:"type"`
+	Written bool               `json:"written"`
+	// its block hashes a launcher alone; what pins the rest
+	LauncherOnly string `json:"launcher_only,omitempty"`
 }
 
 func verifyServerCommand(a *app.App) *cobra.Command {

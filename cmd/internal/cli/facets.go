@@ -111,7 +111,8 @@ func runInstallation(a *app.App, f *facetFlags,
 		}
 		if out != nil && err == nil {
 			a.WriteWarnings(out.Verdict, slices.DeleteFunc(out.Verdict.Warnings(), func(f policy.Finding) bool {
-				return !slices.Contains([]evidence.Scheme{evidence.Status, evidence.Finding, evidence.Tag}, f.Evidence.Scheme)
+				return !slices.Contains([]evidence.Scheme{evidence.Status, evidence.Finding, evidence.Tag},
+					f.Evidence.Scheme)
 			}))
 			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f))
 		}
@@ -187,7 +188,8 @@ listed. If something in them can run, you see it and are asked.
 			return nil, app.Usage(c, err)
 		}
 		if len(skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(skills) > 1) {
-			return nil, app.Usage(c, errors.New("--skill chooses of --git or --path, and several have names of their own"))
+			return nil, app.Usage(c, errors.New("--skill chooses of --git or --path, and several have names of "+
+				"their own"))
 		}
 		if len(names) > 0 {
 			add.Name = names[0]
@@ -205,7 +207,8 @@ listed. If something in them can run, you see it and are asked.
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
 		if source.Path != "" && c.Flags().Changed("global") {
-			return nil, app.Usage(c, errors.New("--path is a directory beside a project, and --global is for no project: put the facet into a git repository, and give --git"))
+			return nil, app.Usage(c, errors.New("--path is a directory beside a project, and --global is for no "+
+				"project: put the facet into a git repository, and give --git"))
 		}
 		if f.o.Registry != "" && !add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
@@ -231,16 +234,19 @@ listed. If something in them can run, you see it and are asked.
 	c.Flags().StringArrayVar(&source.Parts, "part", nil,
 		"`part` of the facet that is wanted, such as 'skill pdf' or 'command review'; may be given again")
 	c.Flags().BoolVar(&f.o.Prefixed, "prefix", false,
-		"call its skills, agents and commands NAME-PART, as the facet is called, so that they take the place of no others")
+		"call its skills, agents and commands NAME-PART, as the facet is called, so that they take the place of "+
+			"no others")
 	c.Flags().StringVar(&source.Git, "git", "",
-		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a tag too")
+		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a "+
+			"tag too")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
 	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
 	c.Flags().StringVar(&source.Sub, "sub", "", "`directory` of the facet in the repository")
 	c.Flags().BoolVar(&source.Private, "private", false, "with --path: "+privateUsage)
 	c.Flags().StringVar(&source.Path, "path", "", "`directory` of the facet, relative to the project")
-	c.Flags().Bool("existing", false, "take skills that are installed already, as 'hallmark adopt' does") // see addExisting
+	// see addExisting
+	c.Flags().Bool("existing", false, "take skills that are installed already, as 'hallmark adopt' does")
 	return c
 }
 
@@ -283,7 +289,8 @@ func showLeft(w io.Writer, left []string) {
 		files[path.Dir(at)]++
 	}
 	for _, dir := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and Hallmark does not check it; delete what you do not need\n",
+		fmt.Fprintf(w, "left: %s in %s: of no facet any more, and Hallmark does not check it; delete what you do "+
+			"not need\n",
 			evidence.Count(files[dir], "file"), surface.Escape(dir))
 	}
 }
@@ -347,10 +354,11 @@ type (
 		After   *project.FacetLock `json:"after,omitempty"`
 		Assets  []assetJSON        `json:"assets"`
 		Unknown bool               `json:"before_unknown,omitempty"`
-		Placed  []assetJSON        `json:"placed,omitempty"` // of a skill that is adopted: files in its directory that change
-		Runs    []facet.Run        `json:"runs,omitempty"`
-		Parts   []string           `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
-		Notes   []facet.Note       `json:"notes,omitempty"`
+		// of a skill that is adopted: files in its directory that change
+		Placed []assetJSON  `json:"placed,omitempty"`
+		Runs   []facet.Run  `json:"runs,omitempty"`
+		Parts  []string     `json:"parts,omitempty"` // as "skill NAME", of what was wrapped and was not locked
+		Notes  []facet.Note `json:"notes,omitempty"`
 	}
 	assetJSON struct {
 		Path   string        `json:"path"`
@@ -390,7 +398,8 @@ func installResult(out *facets.Installation, err error) installJSON {
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
-		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, nil, f.Runs, f.Parts, f.Notes}
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}, f.BeforeUnknown, nil, f.Runs, f.Parts,
+			f.Notes}
 		for _, x := range f.Assets {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}

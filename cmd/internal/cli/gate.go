@@ -66,7 +66,8 @@ func failures(err error) []evidence.Result {
 		return results(refusal.Verdict.Findings)
 	}
 	o := app.OutcomeOf(policy.Verdict{}, err)
-	e := evidence.CannotVerify(evidence.Claim{Subject: "hallmark", Scheme: evidence.Document, Authority: evidence.Caller},
+	e := evidence.CannotVerify(evidence.Claim{Subject: "hallmark", Scheme: evidence.Document,
+		Authority: evidence.Caller},
 		evidence.Malformed, o.Error)
 	if e.Rule = ruleFailed; o.Hint != "" {
 		e.Reason += "; " + o.Hint

@@ -21,7 +21,8 @@ import (
 // addGlobalFlag adds --global, which makes dir that of the project of the user's own clients. With begin
 // the directory is made if there is none. The commands that the answer names have the flag then, too.
 func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
-	global := c.Flags().Bool("global", false, "work for your own clients, in your home directory, and not for a project")
+	global := c.Flags().Bool("global", false, "work for your own clients, in your home directory, and not for a "+
+		"project")
 	before := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if !*global {

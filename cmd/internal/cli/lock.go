@@ -71,7 +71,8 @@ Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock me
 		},
 	}
 	addProjectFlag(a, c, &dir)
-	c.Flags().StringArrayVar(&ours, "ours", nil, "keep our entry of `NAME`, which both branches changed; may be repeated")
+	c.Flags().StringArrayVar(&ours, "ours", nil, "keep our entry of `NAME`, which both branches changed; may be "+
+		"repeated")
 	c.Flags().StringArrayVar(&theirs, "theirs", nil, "take their entry of `NAME`, which both branches changed; may be "+
 		"repeated")
 	return c

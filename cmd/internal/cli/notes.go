@@ -33,20 +33,24 @@ func notesResult(notes []installed.Note) []noteJSON {
 
 // showNotes prints a line for each text, with all names and all targets that it is about.
 func showNotes(w io.Writer, notes []installed.Note) {
-	byTargets := groupNotes(notes, func(n installed.Note) (noteKey, string) { return noteKey{n.Kind, n.Name, n.Text}, n.Target })
+	byTargets := groupNotes(notes, func(n installed.Note) (noteKey, string) {
+		return noteKey{n.Kind, n.Name, n.Text}, n.Target
+	})
 	var merged []installed.Note
 	for _, g := range byTargets {
 		merged = append(merged, installed.Note{Kind: g.key[0], Name: g.key[1], Text: g.key[2],
 			Target: strings.Join(g.values, ", ")})
 	}
-	groups := groupNotes(merged, func(n installed.Note) (noteKey, string) { return noteKey{n.Kind, n.Target, n.Text}, n.Name })
+	groups := groupNotes(merged, func(n installed.Note) (noteKey, string) {
+		return noteKey{n.Kind, n.Target, n.Text}, n.Name
+	})
 	for i, g := range groups {
 		if i == maxNotes {
 			fmt.Fprintf(w, "note: and %d more of this kind; 'hallmark list --json' has all\n", len(groups)-i)
 			return
 		}
-		fmt.Fprintf(w, "note: %s %s for %s %s\n", g.key[0], surface.Escape(evidence.NameSome(g.values, 5)), surface.Escape(g.key[1]),
-			surface.Escape(g.key[2]))
+		fmt.Fprintf(w, "note: %s %s for %s %s\n", g.key[0], surface.Escape(evidence.NameSome(g.values, 5)),
+			surface.Escape(g.key[1]), surface.Escape(g.key[2]))
 	}
 }
 

@@ -38,8 +38,8 @@ func readGit(f *project.Facet) (facets.Pasted, error) {
 // a directory, and is not guessed at: somebody else may own the repository of that name.
 func nameError(arg, name string) error {
 	if facets.IsOwnerRepo(arg) {
-		return fmt.Errorf("%+q is not the name of a facet; the repository at GitHub is 'hallmark add --git %s', the directory "+
-			"'hallmark add --path %s'", name, arg, name)
+		return fmt.Errorf("%+q is not the name of a facet; the repository at GitHub is 'hallmark add --git %s', the "+
+			"directory 'hallmark add --path %s'", name, arg, name)
 	}
 	return fmt.Errorf("%+q is not the name of a facet", name)
 }

@@ -151,8 +151,8 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Files, nil, p.Changes, p.Weaker,
-			p.Clients, "", p.Verdict.Findings}
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Release, p.Files,
+			nil, p.Changes, p.Weaker, p.Clients, "", p.Verdict.Findings}
 		if p.Err != nil {
 			s.Error = artifact.RedactURLs(p.Err.Error())
 		}
@@ -209,8 +209,8 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	columns, _ := terminalOf(w)
 	if columns == 0 {
-		fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent],
-			counts[evidence.Waived])
+		fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match],
+			counts[evidence.Absent], counts[evidence.Waived])
 	}
 	showWarnings(w, p)
 	if !p.Claimed.IsZero() && consentTo(p.Claimed, p.Entry.APISurface) != host.InformedConsent {
@@ -221,7 +221,8 @@ func showJudged(a *app.App, w io.Writer, p *pin.Pinned) {
 	}
 	switch {
 	case isNewSurface(p):
-		showSurface(a, w, p.Surface, "'hallmark pin "+p.Name+" --start --json', or once it is locked 'hallmark surface show "+
+		showSurface(a, w, p.Surface, "'hallmark pin "+p.Name+" --start --json', or once it is locked 'hallmark "+
+			"surface show "+
 			p.Name+"'")
 	case len(p.Changes) == 0:
 		fmt.Fprintf(w, "  surface     %s, as before (%s)\n", formatDigest(w, p.Entry.Surface),
@@ -293,8 +294,8 @@ func showChangedFiles(w io.Writer, f *kind.ChangedFiles) {
 	for _, c := range changes {
 		count[c.Kind()]++
 	}
-	fmt.Fprintf(w, "  files       %d added, %d changed, %d removed since %s\n", count["added"], count["changed"], count["removed"],
-		surface.Escape(f.Since))
+	fmt.Fprintf(w, "  files       %d added, %d changed, %d removed since %s\n", count["added"], count["changed"],
+		count["removed"], surface.Escape(f.Since))
 	slices.SortStableFunc(changes, func(a, b fetch.FileChange) int { return cmp.Compare(b.Moved(), a.Moved()) })
 	for i, c := range changes {
 		if i == mostListed {
@@ -475,7 +476,8 @@ func showChangeCounts(w io.Writer, changes []surface.Change) {
 	for _, c := range changes {
 		count[c.Severity]++
 	}
-	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium], count[surface.Low])
+	fmt.Fprintf(w, "  changes     %d high, %d medium, %d low\n", count[surface.High], count[surface.Medium],
+		count[surface.Low])
 }
 
 // listedChanges are the changes that a person is shown, and how many items more are gone.

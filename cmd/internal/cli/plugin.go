@@ -53,9 +53,11 @@ type pluginFlags struct {
 func newPluginFlags(c *cobra.Command) *pluginFlags {
 	f := &pluginFlags{bools: map[string]*bool{}, names: map[string]string{}}
 	for _, b := range []struct{ name, env, alias, usage string }{
-		{"allow-runtime-deps", "PLUGIN_ALLOW_RUNTIME_DEPS", "", "permit external packages, as the plugin's policy has it"},
+		{"allow-runtime-deps", "PLUGIN_ALLOW_RUNTIME_DEPS", "", "permit external packages, as the plugin's " +
+			"policy has it"},
 		{"allow-native", "PLUGIN_ALLOW_NATIVE", "", "permit native addons, with a sandbox"},
-		{"require-signatures", "REQUIRE_SIGNATURES", "PLUGIN_REQUIRE_SIGNED", "a trusted key must have signed dist.hash"},
+		{"require-signatures", "REQUIRE_SIGNATURES", "PLUGIN_REQUIRE_SIGNED", "a trusted key must have signed " +
+			"dist.hash"},
 		{"strict-capabilities", "STRICT_CAPABILITIES", "PLUGIN_STRICT_CAPABILITIES",
 			"declared and registered capabilities must be the same"},
 		{"strict-tools", "STRICT_TOOLS", "", "registered tools must be well formed"},

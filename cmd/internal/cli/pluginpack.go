@@ -63,7 +63,8 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 				fmt.Fprintf(a.Stderr, "%s: profile %s\n", a.Name, r.Profile)
 			}
 			if r.Dropped > 0 {
-				fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs it anew\n",
+				fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs "+
+					"it anew\n",
 					a.Name, evidence.Count(r.Dropped, "signature"))
 			}
 			if r.Stale {

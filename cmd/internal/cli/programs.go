@@ -65,5 +65,7 @@ func addExisting(_ *cobra.Command, args []string) []string {
 	if len(args) == 0 || args[0] != "add" || !slices.Contains(args, existing) {
 		return args
 	}
-	return append([]string{"adopt"}, slices.DeleteFunc(slices.Clone(args[1:]), func(word string) bool { return word == existing })...)
+	return append([]string{"adopt"}, slices.DeleteFunc(slices.Clone(args[1:]), func(word string) bool {
+		return word == existing
+	})...)
 }

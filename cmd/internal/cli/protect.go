@@ -51,8 +51,8 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 				say = a.Stderr
 			}
 			if !yes && !o.Dry && !a.HasTerminal() {
-				return app.Usage(c, errors.New("nobody is at a terminal to agree: --yes does it without asking, and --dry-run "+
-					"shows what it would do"))
+				return app.Usage(c, errors.New("nobody is at a terminal to agree: --yes does it without asking, and "+
+					"--dry-run shows what it would do"))
 			}
 			o.Allow = askForClient(c.Context(), a, say, yes)
 			o.Done = func(client scan.ProtectedClient) {

@@ -53,8 +53,8 @@ what it shows can be verified.
 A server without an entry in hallmark.lock is refused, unless hallmark.toml says that it needs
 none (unlocked = true, or a verify block, which is enforced) or --unlocked does, and this
 machine approved its launch line: 'hallmark review NAME'. A server that this
-machine approved with a lock entry needs it: --unlocked does not replace it. Arguments after '--' are approved with the rest, unless
-the server's table has extra_arguments = "any".`,
+machine approved with a lock entry needs it: --unlocked does not replace it. Arguments after '--'
+are approved with the rest, unless the server's table has extra_arguments = "any".`,
 
 		Args: app.Args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()

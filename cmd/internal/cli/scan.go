@@ -99,7 +99,8 @@ of a hallmark.toml, also in a project below this one.`,
 	c.Flags().Lookup("project").NoOptDefVal = "."
 	c.Flags().BoolVarP(&details, "verbose", "v", false, "show files, every finding, and what to write")
 	c.Flags().BoolVar(&o.Strict, "strict", false,
-		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve; and skills, agents and commands that no lock covers")
+		"refuse what a hallmark.toml opts out of: unlocked = true, and auto-approve; and skills, agents and commands "+
+			"that no lock covers")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil,
 		"only files of this client: "+strings.Join(clients.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
@@ -296,8 +297,8 @@ func showCover(b *strings.Builder, s scan.Server) {
 		b.WriteString("    partly   hallmark run verifies it when it starts, but its client calls tools without " +
 			"asking\n")
 	case s.Cover == scan.Unapproved:
-		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it and asks you; until then it does " +
-			"not start\n")
+		b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it and asks you; until " +
+			"then it does not start\n")
 	case s.Cover == scan.Editor && len(s.Roots) == 0:
 		b.WriteString("    editor   reads and writes what its client names as roots\n")
 	case s.Cover == scan.Editor:

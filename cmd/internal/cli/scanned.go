@@ -17,10 +17,13 @@ import (
 
 // inShort says in a few words what breaks a rule.
 var inShort = map[string]string{
-	launcher.RuleUnpinned: "no version", launcher.RuleRange: "a version that moves", launcher.RuleImage: "a tag that moves",
-	launcher.RuleInner: "starts another program", launcher.RuleShell: "a shell line", launcher.RuleUnknown: "Hallmark cannot tell what runs",
-	launcher.RuleVerify: "hashes the launcher, not the server", launcher.RuleChecksum: "checksum is deprecated",
-	launcher.RuleWeak: "sha1", launcher.RulePlainHTTP: "not encrypted", launcher.RuleSecret: "a secret in the arguments",
+	launcher.RuleUnpinned: "no version", launcher.RuleRange: "a version that moves",
+	launcher.RuleImage: "a tag that moves",
+	launcher.RuleInner: "starts another program", launcher.RuleShell: "a shell line",
+	launcher.RuleUnknown: "Hallmark cannot tell what runs",
+	launcher.RuleVerify:  "hashes the launcher, not the server", launcher.RuleChecksum: "checksum is deprecated",
+	launcher.RuleWeak: "sha1", launcher.RulePlainHTTP: "not encrypted",
+	launcher.RuleSecret:     "a secret in the arguments",
 	launcher.RuleSecretText: "a secret in the file", launcher.RuleWritable: "others can replace the program",
 	launcher.RuleMalformed: "cannot be read as one server", launcher.RuleUnguarded: "not started as it is locked",
 	launcher.RuleAround: "bypasses Hallmark", launcher.RuleRoot: "may edit more than the project",
@@ -71,7 +74,8 @@ func showScanned(out io.Writer, found *scan.Result) error {
 	}
 	if programs > 0 {
 		shown = true
-		fmt.Fprintf(w, "warning  %s that clients run themselves, without Hallmark\n", evidence.Count(programs, "command line"))
+		fmt.Fprintf(w, "warning  %s that clients run themselves, without Hallmark\n",
+			evidence.Count(programs, "command line"))
 	}
 	if !shown {
 		fmt.Fprint(w, describeNothing(found))
@@ -117,7 +121,8 @@ func scannedText(s scan.Server) string {
 		wrong = append(wrong, evidence.Count(len(s.Withheld.Items), "item")+" changed")
 	}
 	for _, f := range s.Findings {
-		if what := inShort[f.Evidence.Rule]; what != "" && (f.Class != evidence.OK || f.Warning) && !slices.Contains(wrong, what) {
+		if what := inShort[f.Evidence.Rule]; what != "" && (f.Class != evidence.OK || f.Warning) &&
+			!slices.Contains(wrong, what) {
 			wrong = append(wrong, what)
 		}
 	}

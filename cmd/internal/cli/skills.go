@@ -43,10 +43,11 @@ func showParts(w io.Writer, c facets.Change) {
 		kind, name, _ := strings.Cut(part, " ")
 		names[kind] = append(names[kind], name)
 	}
-	fmt.Fprintf(w, "\n%s (%s) delivers, in %s of %s bytes:\n", c.After.Subject(c.Name), surface.Escape(c.After.Source.String()),
-		evidence.Count(len(c.After.Assets), "file"), evidence.Group(c.Size))
+	fmt.Fprintf(w, "\n%s (%s) delivers, in %s of %s bytes:\n", c.After.Subject(c.Name),
+		surface.Escape(c.After.Source.String()), evidence.Count(len(c.After.Assets), "file"), evidence.Group(c.Size))
 	for _, kind := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(w, "  %s: %s\n", evidence.Count(len(names[kind]), kind), surface.Escape(strings.Join(names[kind], ", ")))
+		fmt.Fprintf(w, "  %s: %s\n", evidence.Count(len(names[kind]), kind),
+			surface.Escape(strings.Join(names[kind], ", ")))
 	}
 	if len(names["skill"]) > 1 {
 		fmt.Fprintln(w, "  one of the skills alone: the same command with --skill NAME")
@@ -203,9 +204,11 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 	}
 	if len(found) == 0 {
 		return facet.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-			"'hallmark add --git URL', or --path, lists what there is; --sub names a directory of it", fmt.Errorf("no such skill in %s", surface.Escape(where)))
+			"'hallmark add --git URL', or --path, lists what there is; --sub names a directory of it",
+			fmt.Errorf("no such skill in %s", surface.Escape(where)))
 	}
-	return facet.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "give --skill one of their paths",
+	return facet.Item{}, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+		"give --skill one of their paths",
 		fmt.Errorf("there are several that are called so: %s", surface.Escape(strings.Join(paths, ", "))))
 }
 
@@ -266,7 +269,8 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 			surface.Escape(placeOf(item)), describe(item))
 	}
 	if n := len(items) - len(shown); n > 0 {
-		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(n, "part"))
+		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n",
+			evidence.Count(n, "part"))
 	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return nil, chooseError(where, in, shown)

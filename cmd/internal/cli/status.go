@@ -28,7 +28,8 @@ import (
 func statusCommand(a *app.App) *cobra.Command {
 	var o scan.Options
 	var asJSON, hook bool
-	published := author.StatusCommand(a) // --status changed what was published, before 'deprecate', 'yank' and 'restore'
+	// --status changed what was published, before 'deprecate', 'yank' and 'restore'
+	published := author.StatusCommand(a)
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show every MCP server and whether it is protected",
@@ -54,7 +55,8 @@ directory, one line each. What needs you comes first:
 				return err
 			}
 			if len(o.Paths) > 0 {
-				return app.Usage(c, errors.New("takes no NAME; 'deprecate', 'yank' and 'restore' are about what you published"))
+				return app.Usage(c, errors.New("takes no NAME; 'deprecate', 'yank' and 'restore' are about what you "+
+					"published"))
 			}
 			h, err := a.Host(o.Dir)
 			if err != nil {
@@ -85,7 +87,9 @@ directory, one line each. What needs you comes first:
 				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
 			}
 			w := &failing{to: a.Stdout}
-			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool { return f.Evidence.Rule == launcher.RuleUnreadable })
+			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
+				return f.Evidence.Rule == launcher.RuleUnreadable
+			})
 			if len(servers) > 0 || !unread {
 				showStatus(w, servers, declaredServers(found))
 			}

@@ -111,7 +111,8 @@ func digestsOf(s *surface.Surface) surfaceJSON {
 type shownJSON struct {
 	app.Outcome
 	surfaceJSON
-	Varying  map[string]string `json:"surface_varying,omitempty"` // items of which two starts showed different ones, and how
+	// items of which two starts showed different ones, and how
+	Varying  map[string]string `json:"surface_varying,omitempty"`
 	Document json.RawMessage   `json:"document"`
 	Warnings []surface.Warning `json:"warnings"`
 }
@@ -235,11 +236,13 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			if s.asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Old     surfaceJSON       `json:"old"`
-					New     surfaceJSON       `json:"new"`
-					Varying map[string]string `json:"surface_varying,omitempty"` // items of the new one that two starts showed differently
+					Old surfaceJSON `json:"old"`
+					New surfaceJSON `json:"new"`
+					// items of the new one that two starts showed differently
+					Varying map[string]string `json:"surface_varying,omitempty"`
 					Changes []surface.Change  `json:"changes"`
-				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), seen.Varying, changes}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), seen.Varying, changes},
+					err)
 			}
 			if _, failed := io.WriteString(a.Stdout, surface.FormatChanges(changes)); failed != nil {
 				return failed

@@ -76,7 +76,8 @@ the install scripts of packages do not.`,
 		}),
 	}
 	a.AllowFlags(c)
-	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of a variable that the server gets from the environment")
+	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of a variable that the server gets from the "+
+		"environment")
 	c.Flags().StringVar(&o.Bin, "bin", "", "`name` of the executable to start, if the package has several")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
 	return c
@@ -116,7 +117,8 @@ func trialText(a *app.App, t *launch.Trial) string {
 		line("installed", "%s verified, itself among them", evidence.Count(t.Packages, "package"))
 	}
 	if len(t.Scripts) > 0 {
-		line("not run", "install scripts of %s: your users have to allow them", surface.Escape(strings.Join(t.Scripts, ", ")))
+		line("not run", "install scripts of %s: your users have to allow them",
+			surface.Escape(strings.Join(t.Scripts, ", ")))
 	}
 	if t.Shown != nil {
 		line("started", "it shows %s", evidence.Count(len(t.Shown.Surface.Items()), "item"))
@@ -152,7 +154,8 @@ func writeTrial(a *app.App, t *launch.Trial, err error) error {
 		Packages   int               `json:"packages,omitempty"`
 		Scripts    []string          `json:"scripts_not_run,omitempty"`
 		Shown      *shownJSON        `json:"shown,omitempty"`
-	}{Outcome: app.OutcomeOf(t.Verdict, err), FileHashes: t.FileHashes(), Document: t.Document, Written: t.Written, Notes: t.Notes,
+	}{Outcome: app.OutcomeOf(t.Verdict, err), FileHashes: t.FileHashes(), Document: t.Document, Written: t.Written,
+		Notes:  t.Notes,
 		Issues: append(serverjson.Issues{}, t.Issues...), Owner: append([]policy.Finding{}, t.Owner.Findings...),
 		Packages: t.Packages, Scripts: t.Scripts}
 	if !t.Ref.IsZero() {

@@ -187,8 +187,8 @@ func serverStatus(all []facets.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
 		out = append(out,
-			serverStatusJSON{s.Name, s.Facet, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback(),
-				s.CurrentRelease, s.WantedRelease})
+			serverStatusJSON{s.Name, s.Facet, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest,
+				s.Outdated(), s.Rollback(), s.CurrentRelease, s.WantedRelease})
 	}
 	return out
 }

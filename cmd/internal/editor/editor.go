@@ -36,8 +36,8 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return program.Usage(cmd, fmt.Errorf("a directory is given with --root: %s --root %s", cmd.CommandPath(),
-					strconv.QuoteToASCII(args[0])))
+				return program.Usage(cmd, fmt.Errorf("a directory is given with --root: %s --root %s",
+					cmd.CommandPath(), strconv.QuoteToASCII(args[0])))
 			}
 			return nil
 		},

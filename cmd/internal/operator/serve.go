@@ -99,7 +99,8 @@ SIGHUP reads the files of --policy and --credentials again.`,
 			}
 			o.Fetch.GitHub.API = o.Login.GitHubAPI
 			if o.AllowAnonymous && !slices.Contains(o.Login.Offered, registry.MethodNone) {
-				o.Login.Offered = append(o.Login.Offered, registry.MethodNone) // clients that always send a token log in so
+				// clients that always send a token log in so
+				o.Login.Offered = append(o.Login.Offered, registry.MethodNone)
 			}
 			o.Version = program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))

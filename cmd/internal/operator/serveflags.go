@@ -52,7 +52,8 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 			continue
 		}
 		m := registry.LoginMethod(name)
-		if !slices.Contains([]registry.LoginMethod{registry.MethodDNS, registry.MethodHTTP, registry.MethodGitHubAT, registry.MethodNone}, m) {
+		if !slices.Contains([]registry.LoginMethod{registry.MethodDNS, registry.MethodHTTP, registry.MethodGitHubAT,
+			registry.MethodNone}, m) {
 			return operate.LoginMethods{}, fmt.Errorf("there is no login %q", name)
 		}
 		l.Offered = append(l.Offered, m)
@@ -80,7 +81,8 @@ func (l *loginFlags) methods() (operate.LoginMethods, error) {
 		}
 		p.Claims[name] = append(p.Claims[name], value)
 	}
-	for action, names := range map[registry.Action][]string{registry.ActionPublish: l.oidcPublish, registry.ActionEdit: l.oidcEdit} {
+	for action, names := range map[registry.Action][]string{registry.ActionPublish: l.oidcPublish,
+		registry.ActionEdit: l.oidcEdit} {
 		for _, r := range names {
 			if err := registry.CheckResource(r); err != nil {
 				return operate.LoginMethods{}, err

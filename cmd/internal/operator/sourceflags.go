@@ -44,7 +44,8 @@ func (s *sourceFlags) set(c *fetch.Config) (err error) {
 	for flag, text := range map[string]string{"--npm-registry": s.npm, "--pypi-index": s.pypi, "--nuget-index": s.nuget,
 		"--cargo-index": s.cargo, "--github-url": s.github} {
 		if err := fetch.CheckBase(text); text != "" && err != nil {
-			return evidence.Errorf(evidence.Validation, flag, "give a URL of https; http is for this machine alone", err)
+			return evidence.Errorf(evidence.Validation, flag, "give a URL of https; http is for this machine alone",
+				err)
 		}
 	}
 	if s.npm != "" {

@@ -39,7 +39,8 @@ const (
 // SetFrontPage makes root, without a command, show those called first, in that order, and 'help TOPIC' those of a
 // group, of all groups with 'help all'. topics are "TOPIC=GROUP", in their order.
 func SetFrontPage(root *cobra.Command, first, topics []string) {
-	root.Annotations = map[string]string{firstAnnotation: strings.Join(first, " "), topicAnnotation: strings.Join(topics, " ")}
+	root.Annotations = map[string]string{firstAnnotation: strings.Join(first, " "),
+		topicAnnotation: strings.Join(topics, " ")}
 	root.RunE = func(c *cobra.Command, _ []string) error {
 		_, err := io.WriteString(c.OutOrStdout(), frontPage(c, columnsOf(c)))
 		return err

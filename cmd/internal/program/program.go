@@ -61,7 +61,8 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		} else {
 			err = explainUnknown(cmd, err)
-			fmt.Fprintf(Fold(os.Stderr), "%s: %s\n", name, escapeHidden(artifact.RedactURLs(nameOwn(root, err.Error()))))
+			fmt.Fprintf(Fold(os.Stderr), "%s: %s\n", name,
+				escapeHidden(artifact.RedactURLs(nameOwn(root, err.Error()))))
 		}
 	}
 	return ExitCode(err)

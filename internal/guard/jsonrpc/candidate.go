@@ -72,8 +72,8 @@ func (c *Candidates) Next(line []byte) (found []Candidate) {
 			if len(c.open) == MaxNesting {
 				return found
 			}
-			c.open = append(c.open, container{object: b == '{', candidate: b == '{' && inside, inside: b == '[' && inside,
-				name: true})
+			c.open = append(c.open, container{object: b == '{', candidate: b == '{' && inside,
+				inside: b == '[' && inside, name: true})
 		case '}', ']':
 			if last := len(c.open) - 1; last >= 0 {
 				found = append(found, c.leave(last)...)

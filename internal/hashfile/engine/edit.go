@@ -128,7 +128,8 @@ func (e *Engine) lockFile(ctx context.Context, sc *place.Scope, path string) (*p
 func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (digest.Digest, error) {
 	if int64(len(data)) > e.o.MaxFile {
 		return digest.Digest{}, place.Refuse(hashline.TooLarge,
-			"%s would have %d bytes; the server's limit is %d (--max-file)", place.Show(p.Asked), len(data), e.o.MaxFile)
+			"%s would have %d bytes; the server's limit is %d (--max-file)", place.Show(p.Asked),
+			len(data), e.o.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1)
 	go func() { hash <- digest.FromBytes(data) }()

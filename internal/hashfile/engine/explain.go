@@ -16,8 +16,8 @@ func (e *Edited) Explain() []string {
 		all = append(all, "rebased onto a change that somebody else made")
 	}
 	for _, m := range e.Relocated {
-		all = append(all, fmt.Sprintf("operation %d: anchor %s did not hold and was moved to line %d, the only one with "+
-			"its tag", m.Operation+1, m.Anchor, m.Line))
+		all = append(all, fmt.Sprintf("operation %d: anchor %s did not hold and was moved to line %d, the only "+
+			"one with its tag", m.Operation+1, m.Anchor, m.Line))
 	}
 	if e.Rebased != NotRebased && len(e.Replaced) > 0 {
 		all = append(all, "replace_all replaced in the lines that were read, and not in those that came since")
@@ -52,8 +52,8 @@ func times(n int) string {
 
 // doubts are what is said of new lines that may not be what was meant.
 var doubts = map[hashline.DoubtKind]string{
-	hashline.BlankLost: "the line feed at the end of content ended its last line, and where a blank line was there is " +
-		"none now; if one is meant, insert it, and end content with two line feeds",
+	hashline.BlankLost: "the line feed at the end of content ended its last line, and where a blank line was " +
+		"there is none now; if one is meant, insert it, and end content with two line feeds",
 	hashline.SpacesForTabs: "its lines are indented with spaces, and those of the file with tabs",
 	hashline.TabsForSpaces: "its lines are indented with tabs, and those of the file with spaces",
 }

@@ -24,7 +24,8 @@ func parseFileHash(text string) (digits string, problem *place.Refusal) {
 	digits = strings.TrimPrefix(digits, "sha256:")
 	if n := len(digits); n < shownDigits || n > hashDigits || strings.Trim(digits, "0123456789abcdef") != "" {
 		return "", place.Refuse(hashline.Invalid, "file_hash %s is not sha256: and %d to %d hex digits; nothing was "+
-			"written. Give the one given here, if the lines are as they were read", place.Show(text), shownDigits, hashDigits)
+			"written. Give the one given here, if the lines are as they were read", place.Show(text),
+			shownDigits, hashDigits)
 	}
 	return digits, nil
 }

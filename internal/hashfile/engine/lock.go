@@ -41,8 +41,8 @@ func isSlot(name string) bool {
 // at the same time, and together a repository.
 func (w *writer) Lock(ctx context.Context, places ...*place.Place) (unlock func(), err error) {
 	if w.locks == "" {
-		return nil, place.Refuse(place.IO, "nothing can be written, because the server has no directory for its locks; "+
-			"start it with HALLMARK_HOME set to a directory of your own")
+		return nil, place.Refuse(place.IO, "nothing can be written, because the server has no directory for its "+
+			"locks; start it with HALLMARK_HOME set to a directory of your own")
 	}
 	var slots []string
 	for _, p := range places {

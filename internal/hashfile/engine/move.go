@@ -52,8 +52,8 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 			place.Show(source), place.Kind(from.Info.Mode()))
 	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
-		return place.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a destination "+
-			"outside of it", place.Show(destination), place.Show(source))
+		return place.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a "+
+			"destination outside of it", place.Show(destination), place.Show(source))
 	}
 	unlock, err := e.writer.Lock(ctx, from, to)
 	if err != nil {

@@ -54,7 +54,8 @@ func (in ReadRequest) check() error {
 		return place.Refuse(hashline.Invalid, "start_line is %d; lines are counted from 1, and total_lines is the last",
 			in.First)
 	case in.Last < 0:
-		return place.Refuse(hashline.Invalid, "end_line is %d; lines are counted from 1; leave it out to read to the end",
+		return place.Refuse(hashline.Invalid, "end_line is %d; lines are counted from 1; leave it out to read to "+
+			"the end",
 			in.Last)
 	case in.Last > 0 && in.Last < in.First:
 		return place.Refuse(hashline.Invalid, "lines %d to %d are no range; give start_line %d and end_line %d if the "+

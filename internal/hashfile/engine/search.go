@@ -62,7 +62,8 @@ const (
 func (e *Engine) Search(ctx context.Context, sc *place.Scope, in SearchRequest) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	q := &search{SearchRequest: in, e: e, left: in.Limit, relative: !filepath.IsAbs(in.Path) && len(sc.Directories()) == 1}
+	q := &search{SearchRequest: in, e: e, left: in.Limit, relative: !filepath.IsAbs(in.Path) &&
+		len(sc.Directories()) == 1}
 	paths, err := e.searchPaths(sc, in.Path)
 	for i := 0; i < len(paths) && err == nil; i++ {
 		err = q.searchPath(ctx, sc, paths[i])

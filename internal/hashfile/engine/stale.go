@@ -25,9 +25,10 @@ func (e *Engine) refuseStale(
 		return e.explain(p, now, ops, err)
 	}
 	if own {
-		return e.addFreshLines(p, place.Refuse(hashline.Stale, "%s was changed by another edit of yours in or beside these "+
-			"lines, since it had this file_hash; nothing was written. To go on, look at the lines below, which are those of "+
-			"now, and make the edit for them, with the file_hash given here", place.Show(p.Asked)), now, ops)
+		return e.addFreshLines(p, place.Refuse(hashline.Stale, "%s was changed by another edit of yours in or "+
+			"beside these lines, since it had this file_hash; nothing was written. To go on, look at the lines "+
+			"below, which are those of now, and make the edit for them, with the file_hash given here",
+			place.Show(p.Asked)), now, ops)
 	}
 	var where []string
 	var lines [][2]int
@@ -63,7 +64,8 @@ func (e *Engine) refuseStale(
 	case mergeable:
 		next += `, or as it was with on_stale "rebase"`
 	case gone > 0:
-		next = "look at the lines below, which are those of now, and make the edit for them, with the file_hash given here"
+		next = "look at the lines below, which are those of now, and make the edit for them, with the file_hash " +
+			"given here"
 	}
 	why := "has changed since it was read"
 	if len(where) > 0 {
@@ -83,9 +85,9 @@ func (e *Engine) refuseUnknown(p *place.Place, now Contents, in EditRequest) err
 	if in.Stale == Rebase {
 		why = ", and what was read with it is no longer known here, if it ever was, so that the edit cannot be rebased"
 	}
-	out := place.Refuse(hashline.Stale, "%s has changed since it was read; nothing was written, because file_hash %s is "+
-		"not that of the file as it is now%s. To go on, look at the lines below, which are those of now, and make the "+
-		"edit for them, with the file_hash given here",
+	out := place.Refuse(hashline.Stale, "%s has changed since it was read; nothing was written, because "+
+		"file_hash %s is not that of the file as it is now%s. To go on, look at the lines below, which are those of "+
+		"now, and make the edit for them, with the file_hash given here",
 		place.Show(p.Asked), place.Show(in.FileHash), why)
 	return e.addFreshLines(p, out, now, in.Operations)
 }

@@ -137,8 +137,9 @@ func lostForm(old, data []byte) (notices []string) {
 // checkRead fails unless the caller read the file as it is now, or need not have.
 func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error {
 	if in.FileHash == "" {
-		return e.showFirst(p, now, place.Refuse(place.Exists, "%s exists; nothing was written. To replace all of it repeat "+
-			"the call with the file_hash given here; to change lines of it use edit_text_file", place.Show(in.Path)))
+		return e.showFirst(p, now, place.Refuse(place.Exists, "%s exists; nothing was written. To replace all of it "+
+			"repeat the call with the file_hash given here; to change lines of it use edit_text_file",
+			place.Show(in.Path)))
 	}
 	digits, problem := parseFileHash(in.FileHash)
 	if problem != nil {
@@ -150,8 +151,9 @@ func (e *Engine) checkRead(p *place.Place, in WriteRequest, now Contents) error 
 	}
 	if !known || !now.Matches(claim) {
 		return e.showFirst(p, now, place.Refuse(hashline.Stale, "%s has changed since it was read; nothing was "+
-			"written, because file_hash %s is not that of the file as it is now. Read it again, or, to replace it all the "+
-			"same, repeat the call with the file_hash given here", place.Show(in.Path), place.Show(in.FileHash)))
+			"written, because file_hash %s is not that of the file as it is now. Read it again, or, to replace it "+
+			"all the same, repeat the call with the file_hash given here", place.Show(in.Path),
+			place.Show(in.FileHash)))
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ var (
 )
 
 // rulesAdvice ends each error about a key that resembles one of the three names.
-const rulesAdvice = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
+const rulesAdvice = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two " +
+	"lines ---"
 
 // rulesReader reads the front matter of one AGENTS.md.
 type rulesReader struct {

@@ -31,7 +31,8 @@ func gitIgnoresAbove(root string) (found []gitIgnore) {
 	for dir, below := root, ""; !isTop(dir); {
 		below = path.Join(filepath.Base(dir), below)
 		dir = filepath.Dir(dir)
-		found = append(found, gitIgnore{dir: ".", below: below, globs: readIgnored(openerAt(filepath.Join(dir, ".gitignore")))})
+		found = append(found,
+			gitIgnore{dir: ".", below: below, globs: readIgnored(openerAt(filepath.Join(dir, ".gitignore")))})
 	}
 	slices.Reverse(found)
 	return found

@@ -25,7 +25,8 @@ func (p *Place) RefuseMissing() *Refusal {
 	if len(p.Missing) > 0 {
 		message = fmt.Sprintf("%s does not exist, nor does %s", asked, Show(filepath.Join(dir, p.Name)))
 	}
-	if first, rest, ok := strings.Cut(filepath.ToSlash(p.Asked), "/"); ok && p.base != "" && filepath.Base(p.base) == first {
+	if first, rest, ok := strings.Cut(filepath.ToSlash(p.Asked), "/"); ok && p.base != "" &&
+		filepath.Base(p.base) == first {
 		return Refuse(NotFound, "%s; paths are from %s, so that it may be %s", message, Show(p.base),
 			Show(rest))
 	}

@@ -42,7 +42,8 @@ func nameRoot(path string) (*Named, error) {
 	n := &Named{given: given}
 	if n.agreed, n.through, err = FollowPath(given); err != nil {
 		if strings.HasPrefix(path, "~") || strings.Contains(path, "$") {
-			err = fmt.Errorf("%w; ~ and variables are replaced by a shell, and not here: give the path itself", Cause(err))
+			err = fmt.Errorf("%w; ~ and variables are replaced by a shell, and not here: give the path itself",
+				Cause(err))
 		}
 		return n, fmt.Errorf("allowed directory %s: %w", Show(path), Cause(err))
 	}

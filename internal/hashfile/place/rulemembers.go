@@ -125,7 +125,8 @@ func (r *rulesReader) readList(into *[]Glob, key, value *yaml.Node) error {
 var oldWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:yes|no|on|off)$`) })
 
 // otherKinds are the nodes of YAML that are no strings.
-var otherKinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.AliasNode: "an alias"}
+var otherKinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list",
+	yaml.AliasNode: "an alias"}
 
 // addGlob adds the glob that n holds. One with braces stands for itself, with the braces as letters, and for what they
 // expand to: a rule that could mean either forbids both. Blanks says whether it may have blanks.
@@ -134,8 +135,9 @@ func (r *rulesReader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bo
 	case other:
 		return r.errorf(n.Line, "%s holds %s, which is not understood; write a list of globs, in quotes", name, kind)
 	case n.ShortTag() != "!!str" || n.Style == 0 && oldWord().MatchString(n.Value):
-		return r.errorf(n.Line, `%s holds %s, which YAML does not take for text; put it in quotes if it is a name, and write `+
-			`["**"] for all`, name, Show(n.Value))
+		return r.errorf(n.Line,
+			`%s holds %s, which YAML does not take for text; put it in quotes if it is a name, and write `+
+				`["**"] for all`, name, Show(n.Value))
 	}
 	readings, err := expandBraces(n.Value)
 	if err != nil {
@@ -157,7 +159,8 @@ func (r *rulesReader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bo
 			}
 			continue
 		case fault == "":
-			fault = "must be a path relative to the directory of the file, with sets in brackets that are closed and known"
+			fault = "must be a path relative to the directory of the file, with sets in brackets that are closed " +
+				"and known"
 		}
 		if reading != n.Value {
 			fault = `stands for "` + reading + `", which ` + fault
@@ -193,7 +196,9 @@ func (s *ruleSet) otherReadings(glob string) (all []string) {
 }
 
 // elsewhere matches a path that begins with a drive, with the scheme of a URI or with a variable.
-var elsewhere = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+(?:/|$))`) })
+var elsewhere = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+(?:/|$))`)
+})
 
 // faultOf returns why a glob is none, or most likely means something else than it says, and what to write instead.
 func faultOf(glob string, blanks bool) string {
@@ -202,7 +207,8 @@ func faultOf(glob string, blanks bool) string {
 		return "is empty"
 	case strings.ContainsFunc(glob, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) }):
 		return "has a character that is not seen; write it in one line, without that character"
-	case slices.ContainsFunc(strings.Split(glob, "/"), func(e string) bool { return strings.TrimSpace(e) != e }): // which git drops
+	// which git drops
+	case slices.ContainsFunc(strings.Split(glob, "/"), func(e string) bool { return strings.TrimSpace(e) != e }):
 		return "has a name that begins or ends with a blank; take that away, and give each glob an item in a list"
 	case glob[0] == '!':
 		return "begins with !; rules cannot allow what others forbid"
@@ -224,7 +230,8 @@ func faultOf(glob string, blanks bool) string {
 			return `has a "` + string(c) + `"; give each glob an item in a list, as [a, b], or write \` + string(c) +
 				" for that very character"
 		case c == ' ' && !blanks:
-			return "has a blank; give each glob an item in a list, as [a, b], or put a name with a blank there in quotes"
+			return "has a blank; give each glob an item in a list, as [a, b], or put a name with a blank there " +
+				"in quotes"
 		}
 	}
 	return ""

@@ -15,7 +15,8 @@ import (
 //
 // Git compares bytes. With fold, where it is safer to match more, characters are compared as well.
 func wildmatch(pattern, name string, fold bool) bool {
-	return matchLetters(pattern, name, fold, byteOf) || fold && !(spelling.IsASCII(pattern) && spelling.IsASCII(name)) &&
+	return matchLetters(pattern, name, fold, byteOf) || fold &&
+		!(spelling.IsASCII(pattern) && spelling.IsASCII(name)) &&
 		matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
 }
 

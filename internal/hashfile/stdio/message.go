@@ -139,7 +139,8 @@ func (m *request) readParams(params []byte) *fault {
 	found, twice := members(params)
 	for name, value := range found {
 		if len(twice) > 0 || name != "arguments" && surface.CheckJSON(value, surface.Limits{}) != nil {
-			return invalid("params hold a member twice, or one that readers take differently or that is nested too deep")
+			return invalid("params hold a member twice, or one that readers take differently or that is nested " +
+				"too deep")
 		}
 	}
 	m.params = found

@@ -142,7 +142,8 @@ func (s *session) prepare(m *request) *fault {
 func (s *session) rest(m *request, result *Result) map[string]any {
 	rest := s.results(m)
 	if result.Ask != nil {
-		rest["content"], rest["inputRequests"], rest["resultType"] = json.RawMessage("null"), result.Ask, "input_required"
+		rest["content"], rest["inputRequests"], rest["resultType"] = json.RawMessage("null"),
+			result.Ask, "input_required"
 	}
 	if result.Structure != nil {
 		rest["structuredContent"] = result.Structure

@@ -97,7 +97,8 @@ func (s *session) run(r *request) {
 		s.push(answer{of: r, result: result})
 	case text.Len() > 0 && s.batchSize+text.Len() > maxBatch:
 		s.release(r)
-		s.refuse(r, &fault{Code: codeBusy, Text: "the answers of the batch are too large together; ask one by one"}, r.batch)
+		s.refuse(r, &fault{Code: codeBusy, Text: "the answers of the batch are too large together; ask one by one"},
+			r.batch)
 	default:
 		s.release(r)
 		s.reply(text.Bytes(), r.batch)

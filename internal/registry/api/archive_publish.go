@@ -190,7 +190,8 @@ func (s *Server) readArchive(ctx context.Context, k registry.ArchiveKind, u Uplo
 
 // judgeArchive judges what an archive claims of itself, and whether it is what its path
 // says. A verdict without an error allows.
-func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *registry.ArchiveContent, u Upload) (policy.Verdict, error) {
+func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *registry.ArchiveContent,
+	u Upload) (policy.Verdict, error) {
 	document, err := rec.Document()
 	if err != nil {
 		s.Counters.Invalid.Add(1)

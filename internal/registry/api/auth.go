@@ -71,7 +71,8 @@ func (s *Server) bearer(ctx context.Context, authorization string) (registry.Gra
 func (s *Server) grant(ctx context.Context, token string) (registry.Grant, error) {
 	if strings.HasPrefix(token, registry.TokenPrefix) && s.Tokens != nil {
 		if len(token) != registry.TokenLength {
-			return registry.Grant{}, fmt.Errorf("%w: an API token has %d characters", registry.ErrToken, registry.TokenLength)
+			return registry.Grant{}, fmt.Errorf("%w: an API token has %d characters", registry.ErrToken,
+				registry.TokenLength)
 		}
 		t, err := s.Tokens.Find(ctx, registry.TokenHash(token))
 		switch {

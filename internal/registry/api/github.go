@@ -43,7 +43,8 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (registry.Grant
 		return registry.Grant{}, err
 	}
 	for _, login := range owned {
-		names = append(names, registry.Permission{Action: registry.ActionPublish, Resource: "io.github." + login + "/*"})
+		names = append(names, registry.Permission{Action: registry.ActionPublish, Resource: "io.github." + login +
+			"/*"})
 	}
 	return registry.Grant{Method: registry.MethodGitHubAT, Subject: user.Login, Permissions: names}, nil
 }

@@ -71,15 +71,16 @@ func (s *Server) loginRoutes(api huma.API, post func(id, path, summary string) h
 				return out.OIDC.Login(ctx, in.Body.Token)
 			})
 		})
-	route(s, api, op(registry.MethodNone, "Log in as nobody"), func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
-		return s.answerLogin(ctx, registry.MethodNone, func() (registry.Grant, error) {
-			if in.Origin != "" { // see authenticate
-				return registry.Grant{},
-					registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
-			}
-			return registry.AnonymousGrant(), nil
+	route(s, api, op(registry.MethodNone, "Log in as nobody"),
+		func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
+			return s.answerLogin(ctx, registry.MethodNone, func() (registry.Grant, error) {
+				if in.Origin != "" { // see authenticate
+					return registry.Grant{},
+						registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
+				}
+				return registry.AnonymousGrant(), nil
+			})
 		})
-	})
 }
 
 // offers reports whether the registry has a method of login.
@@ -96,7 +97,8 @@ func (s *Server) offers(m registry.LoginMethod) bool {
 }
 
 // answerLogin answers with a token for what proof grants.
-func (s *Server) answerLogin(ctx context.Context, m registry.LoginMethod, proof func() (registry.Grant, error)) (*sessionOutput,
+func (s *Server) answerLogin(ctx context.Context, m registry.LoginMethod,
+	proof func() (registry.Grant, error)) (*sessionOutput,
 	error) {
 	if !s.offers(m) {
 		return nil, registry.NewProblem(http.StatusNotFound, "this registry has no login by %s", m)
@@ -121,7 +123,8 @@ func (s *Server) answerLogin(ctx context.Context, m registry.LoginMethod, proof 
 	default:
 		// The other service's error may hold details that the caller must not see.
 		Logger(ctx).Error("login", "method", m, "error", err)
-		p := registry.NewProblem(http.StatusBadGateway, "%s login: the service that confirms who you are cannot be reached now", m)
+		p := registry.NewProblem(http.StatusBadGateway, "%s login: the service that confirms who you are cannot be "+
+			"reached now", m)
 		p.RetryAfter = retryAfter
 		return nil, p
 	}

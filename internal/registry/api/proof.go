@@ -69,7 +69,8 @@ func parseRecord(algorithm, text string) (publicKey, error) {
 		return k, nil
 	}
 	return publicKey{},
-		refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, registry.Ed25519, registry.ECDSAP384)
+		refuse("the algorithm of the record is %+.40q, neither %s nor %s", algorithm, registry.Ed25519,
+			registry.ECDSAP384)
 }
 
 // verifies reports whether signature is k's of message.

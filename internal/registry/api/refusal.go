@@ -77,7 +77,8 @@ func refusal(v policy.Verdict, report evidence.Report) *registry.Problem {
 	passing := true // every failure is temporary: of none it is known that somebody has to do something
 	for _, f := range v.Refused() {
 		e := f.Evidence
-		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == registry.HashUnreachable && e.Next() == ""
+		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == registry.HashUnreachable &&
+			e.Next() == ""
 		if isHashFailure(f) {
 			continue
 		}

@@ -47,7 +47,8 @@ func (s *Server) validate(_ context.Context, in *validateInput) (*validateOutput
 }
 
 // parseDocument parses and validates raw. The document is nil if the issues have an error. isAsked is as in [Config].
-func parseDocument(raw []byte, isAsked ...func(artifact.Kind, string, string) bool) (*serverjson.Document, serverjson.Issues, error) {
+func parseDocument(raw []byte, isAsked ...func(artifact.Kind, string,
+	string) bool) (*serverjson.Document, serverjson.Issues, error) {
 	doc, err := serverjson.Parse(raw)
 	if invalid := (*serverjson.Invalid)(nil); errors.As(err, &invalid) {
 		return nil, invalid.Issues, nil

@@ -288,7 +288,8 @@ func ParseBase(base string) (string, error) {
 		if u, err := url.Parse("//" + base); err == nil && artifact.IsLoopback(u.Hostname()) {
 			scheme = "http://"
 		}
-		return "", evidence.Errorf(evidence.Validation, "registry", fmt.Sprintf("give its URL: '--registry %s%s'", scheme, surface.Escape(base)),
+		return "", evidence.Errorf(evidence.Validation, "registry", fmt.Sprintf("give its URL: '--registry %s%s'",
+			scheme, surface.Escape(base)),
 			fmt.Errorf("%+q is no URL", base))
 	}
 	base = strings.TrimRight(base, "/")

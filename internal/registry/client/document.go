@@ -19,6 +19,7 @@ func Document(ctx context.Context, address string, limit int) ([]byte, error) {
 	base := &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}
 	c := &Client{Base: base.String()}
 	r := request{method: http.MethodGet, path: u.EscapedPath(), rawQuery: u.RawQuery}
-	text, _, err := c.send(ctx, r, sending{wait: c.wait(r.path), header: http.Header{"Accept": {"application/json"}}, limit: limit})
+	text, _, err := c.send(ctx, r, sending{wait: c.wait(r.path), header: http.Header{"Accept": {"application/json"}},
+		limit: limit})
 	return text, err
 }

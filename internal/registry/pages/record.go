@@ -129,7 +129,8 @@ func (p *pages) oneVersion(r *http.Request, kind ledger.Kind, name, version stri
 	if data.Earlier, err = p.earlier(ctx, kind, name, data.Version); err != nil {
 		return nil, err
 	}
-	return &view{Template: "version", Title: name + " " + data.Version, Section: registry.ArchiveKindOf(kind).Title, Data: data}, nil
+	return &view{Template: "version", Title: name + " " + data.Version, Section: registry.ArchiveKindOf(kind).Title,
+		Data: data}, nil
 }
 
 // deletedPage answers for a version that was deleted: that it was published stays in the
