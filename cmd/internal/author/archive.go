@@ -43,51 +43,56 @@ extract, are refused, and nothing is written then.`,
 			if err != nil {
 				return err
 			}
-			kind := ledger.Facet
-			if p.Source != nil {
-				kind = ledger.Artifact
-			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					File             string                   `json:"file"`
-					Kind             ledger.Kind              `json:"kind"`
-					Name             string                   `json:"name"`
-					Version          string                   `json:"version"`
-					ContentIntegrity digest.Digest            `json:"content_integrity"`
-					ContentHash      digest.Digest            `json:"content_hash"`
-					Size             int64                    `json:"size_bytes"`
-					Assets           map[string]digest.Digest `json:"assets"`
-					Left             []string                 `json:"left_out"`
-					Warnings         []string                 `json:"warnings"`
-				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(),
-					p.Integrity, p.ContentHash, p.Size,
-					p.Digests, slices.Concat([]string{}, p.Left, p.Archives), append([]string{}, p.Warnings()...)}, nil)
-			}
-			for _, w := range p.Warnings() {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
-			}
-			for _, path := range p.Left {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name,
-					surface.Escape(path))
-			}
-			for _, path := range p.Archives {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s was written by 'hallmark pack', and was left out\n", a.Name,
-					surface.Escape(path))
-			}
-			for _, path := range p.Hidden {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is in the archive\n", a.Name, surface.Escape(path))
-			}
-			fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(),
-				evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
-			_, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
-			return err
+			return reportPacked(a, p, asJSON)
 		}),
 	}
 	c.Flags().StringVarP(&o.File, "output", "o", "",
 		"`file` to write (default: named after the facet, in this directory)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// reportPacked prints the two hashes of an archive, and what is in it that its author may not expect, or is not.
+func reportPacked(a *app.App, p *publish.Packing, asJSON bool) error {
+	kind := ledger.Facet
+	if p.Source != nil {
+		kind = ledger.Artifact
+	}
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			File             string                   `json:"file"`
+			Kind             ledger.Kind              `json:"kind"`
+			Name             string                   `json:"name"`
+			Version          string                   `json:"version"`
+			ContentIntegrity digest.Digest            `json:"content_integrity"`
+			ContentHash      digest.Digest            `json:"content_hash"`
+			Size             int64                    `json:"size_bytes"`
+			Assets           map[string]digest.Digest `json:"assets"`
+			Left             []string                 `json:"left_out"`
+			Warnings         []string                 `json:"warnings"`
+		}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(),
+			p.Integrity, p.ContentHash, p.Size,
+			p.Digests, slices.Concat([]string{}, p.Left, p.Archives), append([]string{}, p.Warnings()...)}, nil)
+	}
+	for _, w := range p.Warnings() {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
+	}
+	for _, path := range p.Left {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name,
+			surface.Escape(path))
+	}
+	for _, path := range p.Archives {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s was written by 'hallmark pack', and was left out\n", a.Name,
+			surface.Escape(path))
+	}
+	for _, path := range p.Hidden {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s is in the archive\n", a.Name, surface.Escape(path))
+	}
+	fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(),
+		evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
+	_, err := fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
+	return err
 }
 
 // starter is the program that starts servers, and so publishes archives that hold one.

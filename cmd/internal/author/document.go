@@ -105,18 +105,7 @@ func (p placeholders) lead(err error) error {
 	return &led
 }
 
-// HashGenCommand returns the command hash-gen.
-func HashGenCommand(a *app.App) *cobra.Command {
-	var write, meta, asJSON bool
-	var local []string
-	var as string
-	var values placeholders
-	var limits app.FetchFlags
-	c := &cobra.Command{
-		Use:     "hash-gen [server.json]",
-		Short:   "Hash every file of a server's packages, for file_hashes",
-		Example: "\n--write\nnotes/server.json --json\n--write --local dist",
-		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
+const hashGenHelp = `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
 Nothing is published. A hash tells which bytes a file has, not who made it: it shows
 integrity, not authenticity. Files are named by packages, or by the older package_location:
@@ -130,119 +119,161 @@ silently; --meta writes them into _meta too, which such clients keep.
 
 With --local a file that is not published yet is hashed in place of what would be fetched: the tarball
 of 'npm pack', a wheel, a crate, a bundle, or a directory of such, as dist. Publish that very file: one
-that is packed again may have other bytes. Without a server.json the hashes are printed alone.`,
-		Args: app.Args(cobra.MaximumNArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			switch {
-			case meta && !write:
-				return app.Usage(c, errors.New("--meta says where --write puts the hashes: give both"))
-			case write && len(names) > 0 && (names[0] == "-" || isURL(names[0])):
-				return app.Usage(c, errors.New("--write writes a file: name one"))
-			case as != "" && len(local) == 0:
-				return app.Usage(c, errors.New("--as says what the file of --local is: give both"))
-			}
-			h, err := a.HostWithin(".", limits.Of())
-			if err != nil {
-				return err
-			}
-			if _, err := os.Lstat("server.json"); len(local) > 0 && len(names) == 0 && !write &&
-				errors.Is(err, fs.ErrNotExist) {
-				return hashLocal(c.Context(), a, h, local, as, asJSON)
-			}
-			name, read, data, err := readDocument(c.Context(), a, names, values)
-			if err != nil {
-				return err
-			}
-			if write && len(document.ServerOf(read)) != len(read) {
-				return evidence.Errorf(evidence.Validation, name, "take the member \"server\" into a file of its own",
-					errors.New("is a registry's answer, and no server.json that could be written"))
-			}
-			doc, err := document.ParseUnhashed(name, data)
-			if err != nil {
-				return err
-			}
-			var files map[artifact.Ref]string
-			if len(local) > 0 {
-				if files, err = document.LocalFiles(doc, name, local, as); err != nil {
-					return err
-				}
-				with := *h
-				with.Fetch = h.Fetch.WithFiles(files)
-				h = &with
-			}
-			hashes, err := document.HashFiles(c.Context(), h, doc, name)
-			if err != nil {
-				return err
-			}
-			a.Bars.Stop()
-			err = hashes.Verdict.Err()
-			var replaced []serverjson.Replaced
-			if err == nil && write {
-				replaced, err = document.WriteHashes(name, read, data, hashes.Files, meta)
-			}
-			object := map[string]string{}
-			for _, f := range hashes.Files {
-				object[f.Key] = f.Value
-			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					FileHashes map[string]string     `json:"file_hashes,omitempty"`
-					Replaced   []serverjson.Replaced `json:"replaced,omitempty"` // with --write
-				}{app.OutcomeOf(hashes.Verdict, err), object, replaced}, err)
-			}
-			if err != nil {
-				return err
-			}
-			if err := app.WriteNotes(a.Stderr, hashes.Verdict); err != nil {
-				return err
-			}
-			if len(doc.Packages) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", a.Name, name)
-			}
-			given := map[artifact.Ref]bool{}
-			for ref := range files {
-				given[ref.Normal()] = true
-			}
-			for _, f := range hashes.Files {
-				if len(files) > 0 && !given[f.Ref.Normal()] {
-					fmt.Fprintf(a.Stderr, "%s: fetched, as no file was given for it: %s\n",
-						a.Name, surface.Escape(f.Key))
-				}
-			}
-			if write {
-				for _, r := range joinRemoved(replaced) {
-					text := "removed: %s, of which no package of the document is any more; it was %s"
-					ref, err := artifact.Parse(r.Key)
-					switch {
-					case r.Now != "":
-						text = "replaced: %s was %s; now " + r.Now
-					case err == nil && doc.Covers(ref):
-						text = "removed: %s, which is none of the files that were hashed; it was %s"
-					}
-					fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
-				}
-				to := name
-				if real, err := os.Readlink(name); err == nil {
-					to += ", which is a link to " + surface.Escape(real)
-				}
-				fmt.Fprintf(a.Stderr, "%s: %s written to %s\n", a.Name, evidence.Count(len(hashes.Files), "hash"), to)
-				return nil
-			}
-			return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
-		}),
+that is packed again may have other bytes. Without a server.json the hashes are printed alone.`
+
+// HashGenCommand returns the command hash-gen.
+func HashGenCommand(a *app.App) *cobra.Command {
+	g := &hashGenerator{a: a}
+	c := &cobra.Command{
+		Use:     "hash-gen [server.json]",
+		Short:   "Hash every file of a server's packages, for file_hashes",
+		Example: "\n--write\nnotes/server.json --json\n--write --local dist",
+		Long:    hashGenHelp,
+		Args:    app.Args(cobra.MaximumNArgs(1)),
+		RunE:    a.Reporting(&g.asJSON, g.run),
 	}
-	c.Flags().BoolVar(&write, "write", false, "put the hashes into the file instead of printing them")
-	c.Flags().BoolVar(&meta, "meta", false, "with --write: put the hashes into _meta too, which every client keeps")
-	c.Flags().StringArrayVar(&local, "local", nil,
+	c.Flags().BoolVar(&g.write, "write", false, "put the hashes into the file instead of printing them")
+	c.Flags().BoolVar(&g.meta, "meta", false, "with --write: put the hashes into _meta too, which every client keeps")
+	c.Flags().StringArrayVar(&g.local, "local", nil,
 		"hash this `file` or directory in place of what would be fetched; may be given again")
-	c.Flags().StringVar(&as, "as", "", "the `key` that the file of --local has, if it does not say it itself")
-	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
-	limits.Register(c.Flags())
-	limits.RegisterWait(c.Flags())
-	values.register(c.Flags())
+	c.Flags().StringVar(&g.as, "as", "", "the `key` that the file of --local has, if it does not say it itself")
+	c.Flags().BoolVar(&g.asJSON, "json", false, "print hashes and evidence as one JSON document")
+	g.limits.Register(c.Flags())
+	g.limits.RegisterWait(c.Flags())
+	g.values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
+}
+
+// hashGenerator is one call of hash-gen.
+type hashGenerator struct {
+	a                   *app.App
+	write, meta, asJSON bool
+	local               []string
+	as                  string
+	values              placeholders
+	limits              app.FetchFlags
+}
+
+func (g *hashGenerator) run(c *cobra.Command, names []string) error {
+	switch {
+	case g.meta && !g.write:
+		return app.Usage(c, errors.New("--meta says where --write puts the hashes: give both"))
+	case g.write && len(names) > 0 && (names[0] == "-" || isURL(names[0])):
+		return app.Usage(c, errors.New("--write writes a file: name one"))
+	case g.as != "" && len(g.local) == 0:
+		return app.Usage(c, errors.New("--as says what the file of --local is: give both"))
+	}
+	h, err := g.a.HostWithin(".", g.limits.Of())
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat("server.json"); len(g.local) > 0 && len(names) == 0 && !g.write &&
+		errors.Is(err, fs.ErrNotExist) {
+		return hashLocal(c.Context(), g.a, h, g.local, g.as, g.asJSON)
+	}
+	name, read, data, err := readDocument(c.Context(), g.a, names, g.values)
+	if err != nil {
+		return err
+	}
+	if g.write && len(document.ServerOf(read)) != len(read) {
+		return evidence.Errorf(evidence.Validation, name, "take the member \"server\" into a file of its own",
+			errors.New("is a registry's answer, and no server.json that could be written"))
+	}
+	doc, err := document.ParseUnhashed(name, data)
+	if err != nil {
+		return err
+	}
+	hashes, files, err := g.hash(c.Context(), h, doc, name)
+	if err != nil {
+		return err
+	}
+	g.a.Bars.Stop()
+	err = hashes.Verdict.Err()
+	var replaced []serverjson.Replaced
+	if err == nil && g.write {
+		replaced, err = document.WriteHashes(name, read, data, hashes.Files, g.meta)
+	}
+	return g.report(doc, name, hashes, files, replaced, err)
+}
+
+// hash hashes what the packages of a document name. Files is what of that was read on this machine.
+func (g *hashGenerator) hash(ctx context.Context, h *host.Host, doc *serverjson.Document,
+	name string) (hashes *document.Hashes, files map[artifact.Ref]string, err error) {
+	if len(g.local) > 0 {
+		if files, err = document.LocalFiles(doc, name, g.local, g.as); err != nil {
+			return nil, nil, err
+		}
+		with := *h
+		with.Fetch = h.Fetch.WithFiles(files)
+		h = &with
+	}
+	hashes, err = document.HashFiles(ctx, h, doc, name)
+	return hashes, files, err
+}
+
+// report prints the hashes, or what was written of them.
+func (g *hashGenerator) report(doc *serverjson.Document, name string, hashes *document.Hashes,
+	files map[artifact.Ref]string, replaced []serverjson.Replaced, err error) error {
+	object := objectOf(hashes.Files)
+	if g.asJSON {
+		return g.a.WriteJSON(struct {
+			app.Outcome
+			FileHashes map[string]string     `json:"file_hashes,omitempty"`
+			Replaced   []serverjson.Replaced `json:"replaced,omitempty"` // with --write
+		}{app.OutcomeOf(hashes.Verdict, err), object, replaced}, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := app.WriteNotes(g.a.Stderr, hashes.Verdict); err != nil {
+		return err
+	}
+	if len(doc.Packages) == 0 {
+		fmt.Fprintf(g.a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", g.a.Name, name)
+	}
+	given := map[artifact.Ref]bool{}
+	for ref := range files {
+		given[ref.Normal()] = true
+	}
+	for _, f := range hashes.Files {
+		if len(files) > 0 && !given[f.Ref.Normal()] {
+			fmt.Fprintf(g.a.Stderr, "%s: fetched, as no file was given for it: %s\n", g.a.Name, surface.Escape(f.Key))
+		}
+	}
+	if !g.write {
+		return g.a.WriteJSON(map[string]any{"file_hashes": object}, nil)
+	}
+	reportReplaced(g.a, doc, replaced)
+	if real, err := os.Readlink(name); err == nil {
+		name += ", which is a link to " + surface.Escape(real)
+	}
+	fmt.Fprintf(g.a.Stderr, "%s: %s written to %s\n", g.a.Name, evidence.Count(len(hashes.Files), "hash"), name)
+	return nil
+}
+
+// reportReplaced says which hashes of the document were others before.
+func reportReplaced(a *app.App, doc *serverjson.Document, replaced []serverjson.Replaced) {
+	for _, r := range joinRemoved(replaced) {
+		text := "removed: %s, of which no package of the document is any more; it was %s"
+		ref, err := artifact.Parse(r.Key)
+		switch {
+		case r.Now != "":
+			text = "replaced: %s was %s; now " + r.Now
+		case err == nil && doc.Covers(ref):
+			text = "removed: %s, which is none of the files that were hashed; it was %s"
+		}
+		fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
+	}
+}
+
+// objectOf is file_hashes of files, in any order.
+func objectOf(files []serverjson.FileHash) map[string]string {
+	object := map[string]string{}
+	for _, f := range files {
+		object[f.Key] = f.Value
+	}
+	return object
 }
 
 // hashLocal prints the hashes of files on this machine, of which there is no server.json yet.
@@ -256,10 +287,7 @@ func hashLocal(ctx context.Context, a *app.App, h *host.Host, local []string, as
 		return err
 	}
 	a.Bars.Stop()
-	object := map[string]string{}
-	for _, f := range hashes {
-		object[f.Key] = f.Value
-	}
+	object := objectOf(hashes)
 	if asJSON {
 		return a.WriteJSON(struct {
 			app.Outcome
@@ -322,73 +350,84 @@ func joinRemoved(all []serverjson.Replaced) (out []serverjson.Replaced) {
 	return out
 }
 
+const verifyHelp = `Fetch every file that a server.json names and compare it with file_hashes, with
+fileSha256 and with what the package's own registry says. Packages that nobody
+claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
+be fetched. That all match shows integrity, not authenticity.
+
+The document may come from the standard input (-) or a URL, also in a registry's answer. With --file
+nothing is fetched: the file, which you have already, is compared with what the document claims of it.`
+
 // VerifyCommand returns the command verify.
 func VerifyCommand(a *app.App) *cobra.Command {
-	var asJSON bool
-	var file, as string
-	var settings policy.Settings
-	var values placeholders
-	var limits app.FetchFlags
+	v := &verifier{a: a}
 	c := &cobra.Command{
 		Use:   "verify [server.json | URL | -]",
 		Short: "Recompute every hash that a server.json claims",
 		Example: "\n--require-hashes\n" +
 			"https://registry.example.com/v0.1/servers/io.github.acme%2Fnotes/versions/1.4.0\n" +
 			"--file notes-1.4.0.tgz --as npm:@acme/notes@1.4.0",
-		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
-fileSha256 and with what the package's own registry says. Packages that nobody
-claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
-be fetched. That all match shows integrity, not authenticity.
-
-The document may come from the standard input (-) or a URL, also in a registry's answer. With --file
-nothing is fetched: the file, which you have already, is compared with what the document claims of it.`,
+		Long: verifyHelp,
 		Args: app.Args(cobra.MaximumNArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			if as != "" && file == "" {
-				return app.Usage(c, errors.New("--as says what the file of --file is: give both"))
-			}
-			name, _, data, err := readDocument(c.Context(), a, names, values)
-			if err != nil {
-				return err
-			}
-			doc, err := document.Parse(name, data)
-			if err != nil {
-				return err
-			}
-			h, err := a.HostWithin(".", limits.Of())
-			if err != nil {
-				return err
-			}
-			var verdict policy.Verdict
-			if file != "" {
-				verdict, err = document.VerifyFile(c.Context(), h, doc, name, file, as)
-			} else {
-				verdict, err = document.Verify(c.Context(), h, doc, name, settings)
-			}
-			if err != nil {
-				return values.lead(err)
-			}
-			a.Bars.Stop()
-			if asJSON {
-				return a.WriteJSON(app.OutcomeOf(verdict, verdict.Err()), verdict.Err())
-			}
-			if len(verdict.Findings) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", a.Name, name)
-			}
-			err = app.WriteReport(a.Stdout, verdict)
-			WarnOfPackages(a.Stdout, verdict, doc.Name, true)
-			return errors.Join(err, verdict.Err())
-		}),
+		RunE: a.Reporting(&v.asJSON, v.run),
 	}
-	c.Flags().StringVar(&file, "file", "", "compare this `file` alone, and fetch nothing")
-	c.Flags().StringVar(&as, "as", "", "the `key` that the file has in file_hashes, if it does not say it itself")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
-	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
-	limits.Register(c.Flags())
-	limits.RegisterWait(c.Flags())
-	values.register(c.Flags())
+	c.Flags().StringVar(&v.file, "file", "", "compare this `file` alone, and fetch nothing")
+	c.Flags().StringVar(&v.as, "as", "", "the `key` that the file has in file_hashes, if it does not say it itself")
+	c.Flags().BoolVar(&v.asJSON, "json", false, "print the evidence as one JSON document")
+	c.Flags().BoolVar(&v.settings.RequireHashes, "require-hashes", false,
+		"refuse packages without a hash (exit code 4)")
+	v.limits.Register(c.Flags())
+	v.limits.RegisterWait(c.Flags())
+	v.values.register(c.Flags())
 	a.AllowFlags(c)
 	return c
+}
+
+// verifier is one call of verify.
+type verifier struct {
+	a        *app.App
+	asJSON   bool
+	file, as string
+	settings policy.Settings
+	values   placeholders
+	limits   app.FetchFlags
+}
+
+func (v *verifier) run(c *cobra.Command, names []string) error {
+	if v.as != "" && v.file == "" {
+		return app.Usage(c, errors.New("--as says what the file of --file is: give both"))
+	}
+	name, _, data, err := readDocument(c.Context(), v.a, names, v.values)
+	if err != nil {
+		return err
+	}
+	doc, err := document.Parse(name, data)
+	if err != nil {
+		return err
+	}
+	h, err := v.a.HostWithin(".", v.limits.Of())
+	if err != nil {
+		return err
+	}
+	var verdict policy.Verdict
+	if v.file != "" {
+		verdict, err = document.VerifyFile(c.Context(), h, doc, name, v.file, v.as)
+	} else {
+		verdict, err = document.Verify(c.Context(), h, doc, name, v.settings)
+	}
+	if err != nil {
+		return v.values.lead(err)
+	}
+	v.a.Bars.Stop()
+	if v.asJSON {
+		return v.a.WriteJSON(app.OutcomeOf(verdict, verdict.Err()), verdict.Err())
+	}
+	if len(verdict.Findings) == 0 {
+		fmt.Fprintf(v.a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", v.a.Name, name)
+	}
+	err = app.WriteReport(v.a.Stdout, verdict)
+	WarnOfPackages(v.a.Stdout, verdict, doc.Name, true)
+	return errors.Join(err, verdict.Err())
 }
 
 // ValidateCommand returns the command validate.
@@ -417,33 +456,38 @@ Nothing is sent or fetched.`,
 			if err != nil {
 				return err
 			}
-			var failed error
-			if n := len(issues.Errors()); n > 0 {
-				failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
-					fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
-						evidence.Count(len(issues)-n, "warning"))))
-			}
-			if asJSON {
-				if issues == nil {
-					issues = serverjson.Issues{}
-				}
-				return a.WriteJSON(struct {
-					Valid  bool              `json:"valid"`
-					Issues serverjson.Issues `json:"issues"`
-				}{failed == nil, issues}, failed)
-			}
-			for _, issue := range issues {
-				fmt.Fprintf(a.Stdout, "%s  %s\n", issue.Severity, issue)
-			}
-			if failed == nil {
-				fmt.Fprintf(a.Stderr, "%s: %s is valid\n", a.Name, name)
-			}
-			return failed
+			return reportIssues(a, name, issues, values, asJSON)
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
 	values.register(c.Flags())
 	return c
+}
+
+// reportIssues prints what is wrong with a document, and is an error if a registry would refuse it.
+func reportIssues(a *app.App, name string, issues serverjson.Issues, values placeholders, asJSON bool) error {
+	var failed error
+	if n := len(issues.Errors()); n > 0 {
+		failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
+			fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
+				evidence.Count(len(issues)-n, "warning"))))
+	}
+	if asJSON {
+		if issues == nil {
+			issues = serverjson.Issues{}
+		}
+		return a.WriteJSON(struct {
+			Valid  bool              `json:"valid"`
+			Issues serverjson.Issues `json:"issues"`
+		}{failed == nil, issues}, failed)
+	}
+	for _, issue := range issues {
+		fmt.Fprintf(a.Stdout, "%s  %s\n", issue.Severity, issue)
+	}
+	if failed == nil {
+		fmt.Fprintf(a.Stderr, "%s: %s is valid\n", a.Name, name)
+	}
+	return failed
 }
 
 // pluginManifest is the manifest of a plugin: plugin.ManifestFile, for which alone mcp-publisher need not link
@@ -476,21 +520,7 @@ func refusePlugin(names []string) error {
 		fmt.Errorf("is %s, and no server.json", what))
 }
 
-// PublishCommand returns the command publish. capture starts the server in an archive; if it is nil
-// another program takes over that can start servers.
-func PublishCommand(a *app.App, capture publish.SourceCapture) *cobra.Command {
-	var (
-		asJSON bool
-		o      = publish.Options{CaptureSource: capture}
-		base   string
-		limits app.FetchFlags
-		values placeholders
-	)
-	c := &cobra.Command{
-		Use:     "publish [server.json | FILE.facet]",
-		Short:   "Publish a server.json or an archive to a registry",
-		Example: "--registry http://127.0.0.1:8080\nserver.json --no-hash\nreviewer-1.0.0.facet",
-		Long: `Fetch and hash every file that the packages of a server.json name, add file_hashes to
+const publishHelp = `Fetch and hash every file that the packages of a server.json name, add file_hashes to
 what is sent, and publish it. The file itself is not edited. Hashes that it holds
 already must match. With --no-hash nothing is fetched and the document is sent as it is.
 
@@ -503,89 +533,119 @@ A name in a scope, @acme/notes, needs a login or token for io.github.acme/*, or 
 token for @acme/*; a name without one needs an API token for every name.
 
 The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
-A registry that knows no file_hashes gets them in the publisher's _meta.`,
-		Args: app.Args(cobra.MaximumNArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.HostWithin(".", limits.Of())
-			if err != nil {
-				return err
-			}
-			if len(names) > 0 && publish.IsArchive(names[0]) {
-				if o.NoHash {
-					return app.Usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
-				}
-				if capture == nil && !o.NoSurface && publish.HoldsServer(names[0]) {
-					return publishWithStarter(a, names[0])
-				}
-				if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
-					return err
-				}
-				if err := a.LogOptions(c, &o.Log); err != nil {
-					return err
-				}
-				p, err := publish.Archive(c.Context(), h, names[0], o)
-				return ReportPublishedArchive(a, p, asJSON, err)
-			}
-			name, _, data, err := readDocument(c.Context(), a, names, values)
-			if err != nil {
-				return err
-			}
-			doc, err := document.Parse(name, data)
-			if err != nil {
-				return err
-			}
-			if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
-				return err
-			}
-			if err := a.LogOptions(c, &o.Log); err != nil {
-				return err
-			}
-			p, err := publish.Server(c.Context(), h, doc, name, o)
-			err = values.lead(err)
-			a.Bars.Stop()
-			if p == nil {
-				p = &publish.Publication{}
-			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					Record *registry.Envelope `json:"record,omitempty"`
-					Moved  bool               `json:"hashes_moved,omitempty"`
-					Entry  *int64             `json:"log_entry,omitempty"`
-				}{app.OutcomeOf(p.Verdict, err), p.Record, p.Moved, p.Entry}, err)
-			}
-			if p.Moved {
-				fmt.Fprintf(a.Stderr,
-					"%s: the registry knows no file_hashes; they are sent in the "+
-						"publisher's _meta, where it does not look at them\n", a.Name)
-			}
-			if err != nil {
-				return err // a registry that refuses says for which server each package is
-			}
-			WarnOfPackages(a.Stderr, p.Verdict, doc.Name, true)
-			if err := app.WriteNotes(a.Stderr, p.Verdict); err != nil {
-				return err
-			}
-			reportPublished(a, doc.Name+"@"+doc.Version, p.Verdict, p.Entry)
-			if at, err := o.Registry.RecordURL(doc.Name, doc.Version); err == nil {
-				fmt.Fprintf(a.Stderr, "%s: its record is %s\n", a.Name, at)
-			}
-			return registryEvidence(a.Stdout, p.Record)
-		}),
+A registry that knows no file_hashes gets them in the publisher's _meta.`
+
+// PublishCommand returns the command publish. capture starts the server in an archive; if it is nil
+// another program takes over that can start servers.
+func PublishCommand(a *app.App, capture publish.SourceCapture) *cobra.Command {
+	p := &publisher{a: a, o: publish.Options{CaptureSource: capture}}
+	c := &cobra.Command{
+		Use:     "publish [server.json | FILE.facet]",
+		Short:   "Publish a server.json or an archive to a registry",
+		Example: "--registry http://127.0.0.1:8080\nserver.json --no-hash\nreviewer-1.0.0.facet",
+		Long:    publishHelp,
+		Args:    app.Args(cobra.MaximumNArgs(1)),
+		RunE:    a.Reporting(&p.asJSON, p.run),
 	}
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+	c.Flags().StringVar(&p.base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
-	app.LogKeyFlag(c, &o.Log)
-	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
-	c.Flags().BoolVar(&o.NoSurface, "no-surface", false, "do not start a packed server to publish which tools it shows")
-	c.Flags().StringSliceVar(&o.Variables, "variable", nil,
+	app.LogKeyFlag(c, &p.o.Log)
+	c.Flags().BoolVar(&p.o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
+	c.Flags().BoolVar(&p.o.NoSurface, "no-surface", false,
+		"do not start a packed server to publish which tools it shows")
+	c.Flags().StringSliceVar(&p.o.Variables, "variable", nil,
 		"`name` of an environment variable that a packed server gets when it is started")
-	limits.Register(c.Flags())
-	limits.RegisterWait(c.Flags())
-	values.register(c.Flags())
+	p.limits.Register(c.Flags())
+	p.limits.RegisterWait(c.Flags())
+	p.values.register(c.Flags())
 	a.AllowFlags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	c.Flags().BoolVar(&p.asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// publisher is one call of publish.
+type publisher struct {
+	a      *app.App
+	asJSON bool
+	o      publish.Options
+	base   string
+	limits app.FetchFlags
+	values placeholders
+}
+
+func (p *publisher) run(c *cobra.Command, names []string) error {
+	h, err := p.a.HostWithin(".", p.limits.Of())
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 && publish.IsArchive(names[0]) {
+		return p.publishArchive(c, h, names[0])
+	}
+	name, _, data, err := readDocument(c.Context(), p.a, names, p.values)
+	if err != nil {
+		return err
+	}
+	doc, err := document.Parse(name, data)
+	if err != nil {
+		return err
+	}
+	if err := p.findRegistry(c, h); err != nil {
+		return err
+	}
+	published, err := publish.Server(c.Context(), h, doc, name, p.o)
+	err = p.values.lead(err)
+	p.a.Bars.Stop()
+	return p.report(doc, cmp.Or(published, &publish.Publication{}), err)
+}
+
+func (p *publisher) publishArchive(c *cobra.Command, h *host.Host, file string) error {
+	if p.o.NoHash {
+		return app.Usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
+	}
+	if p.o.CaptureSource == nil && !p.o.NoSurface && publish.HoldsServer(file) {
+		return publishWithStarter(p.a, file)
+	}
+	if err := p.findRegistry(c, h); err != nil {
+		return err
+	}
+	published, err := publish.Archive(c.Context(), h, file, p.o)
+	return ReportPublishedArchive(p.a, published, p.asJSON, err)
+}
+
+// findRegistry completes the options by the registry, the token for it and its log.
+func (p *publisher) findRegistry(c *cobra.Command, h *host.Host) (err error) {
+	if p.o.Registry, p.o.Token, err = FindRegistry(h, c, p.base); err != nil {
+		return err
+	}
+	return p.a.LogOptions(c, &p.o.Log)
+}
+
+// report prints what was published, or what is known of it if err is set.
+func (p *publisher) report(doc *serverjson.Document, published *publish.Publication, err error) error {
+	if p.asJSON {
+		return p.a.WriteJSON(struct {
+			app.Outcome
+			Record *registry.Envelope `json:"record,omitempty"`
+			Moved  bool               `json:"hashes_moved,omitempty"`
+			Entry  *int64             `json:"log_entry,omitempty"`
+		}{app.OutcomeOf(published.Verdict, err), published.Record, published.Moved, published.Entry}, err)
+	}
+	if published.Moved {
+		fmt.Fprintf(p.a.Stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, "+
+			"where it does not look at them\n", p.a.Name)
+	}
+	if err != nil {
+		return err // a registry that refuses says for which server each package is
+	}
+	WarnOfPackages(p.a.Stderr, published.Verdict, doc.Name, true)
+	if err := app.WriteNotes(p.a.Stderr, published.Verdict); err != nil {
+		return err
+	}
+	reportPublished(p.a, doc.Name+"@"+doc.Version, published.Verdict, published.Entry)
+	if at, err := p.o.Registry.RecordURL(doc.Name, doc.Version); err == nil {
+		fmt.Fprintf(p.a.Stderr, "%s: its record is %s\n", p.a.Name, at)
+	}
+	return registryEvidence(p.a.Stdout, published.Record)
 }
 
 // registryEvidence prints what the registry itself recomputed, one line each.

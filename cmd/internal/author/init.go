@@ -29,51 +29,61 @@ empty, and named. Each package has to name the server: if it does not, you see t
 is asked for the number of the repository, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := registry.GitHub{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: registry.GitHubURL()}
-			id := func(ctx context.Context, owner, name string) (string, error) {
-				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
-				if err != nil {
-					fmt.Fprintf(a.Stderr, "%s: repository.id is left out: %v\n", a.Name, err)
-				}
-				return number, err
-			}
-			if offline {
-				id = nil
-			}
-			file, err := document.Init(c.Context(), os.Environ(), ".", id)
-			if err != nil {
-				return err
-			}
-			data, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			issues, err := document.IssuesOf(data, func(artifact.Kind, string, string) bool { return false })
-			if err != nil {
-				return err
-			}
-			var name struct {
-				Name string `json:"name"`
-			}
-			if err := surface.DecodeKnown(data, &name); err != nil {
-				return err
-			}
-			notes, err := document.InitNotes(".", name.Name)
-			if err != nil {
-				return err
-			}
-			for _, note := range notes { // packages are published first
-				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
-			}
-			fmt.Fprintf(a.Stderr,
-				"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
-				file, a.Name, a.Name)
-			for _, issue := range issues.Errors() {
-				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
-			}
-			return nil
+			return initDocument(c.Context(), a, offline)
 		},
 	}
 	c.Flags().BoolVar(&offline, "offline", false, "do not ask GitHub for the repository's number")
 	return c
+}
+
+// initDocument writes a server.json, and says what is left to do.
+func initDocument(ctx context.Context, a *app.App, offline bool) error {
+	api := registry.GitHub{HTTP: &http.Client{Timeout: 5 * time.Second}, URL: registry.GitHubURL()}
+	id := func(ctx context.Context, owner, name string) (string, error) {
+		number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "%s: repository.id is left out: %v\n", a.Name, err)
+		}
+		return number, err
+	}
+	if offline {
+		id = nil
+	}
+	file, err := document.Init(ctx, os.Environ(), ".", id)
+	if err != nil {
+		return err
+	}
+	return reportInit(a, file)
+}
+
+// reportInit says what of the file that init wrote does not suffice yet.
+func reportInit(a *app.App, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	issues, err := document.IssuesOf(data, func(artifact.Kind, string, string) bool { return false })
+	if err != nil {
+		return err
+	}
+	var name struct {
+		Name string `json:"name"`
+	}
+	if err := surface.DecodeKnown(data, &name); err != nil {
+		return err
+	}
+	notes, err := document.InitNotes(".", name.Name)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes { // packages are published first
+		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
+	}
+	fmt.Fprintf(a.Stderr,
+		"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
+		file, a.Name, a.Name)
+	for _, issue := range issues.Errors() {
+		fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
+	}
+	return nil
 }

@@ -122,27 +122,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 				}
 			}
 			s, err := publish.Login(c.Context(), h, o)
-			if m.asJSON {
-				answer := struct {
-					app.Outcome
-					Registry  string `json:"registry,omitempty"`
-					Method    string `json:"method"`
-					ExpiresAt string `json:"expires_at,omitempty"`
-				}{Outcome: app.OutcomeOf(verdictless, err), Method: method}
-				if err == nil {
-					answer.Registry, answer.ExpiresAt = s.Registry, time.Unix(s.Expires, 0).UTC().Format(time.RFC3339)
-				}
-				return a.WriteJSON(answer, err)
-			}
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
-				time.Unix(s.Expires, 0).Format(time.TimeOnly))
-			if names := registry.ClaimedNames(s.Token); len(names) > 0 {
-				fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
-			}
-			return nil
+			return m.report(a, s, err)
 		}),
 	}
 	f := m.command.Flags()
@@ -151,6 +131,31 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 	f.Lookup("registry").DefValue = "" // said in the text
 	f.BoolVar(&m.asJSON, "json", false, "print the result as one JSON document")
 	return m
+}
+
+// report says until when the session lasts, and for which names.
+func (m *loginMethod) report(a *app.App, s *host.Session, err error) error {
+	if m.asJSON {
+		answer := struct {
+			app.Outcome
+			Registry  string `json:"registry,omitempty"`
+			Method    string `json:"method"`
+			ExpiresAt string `json:"expires_at,omitempty"`
+		}{Outcome: app.OutcomeOf(verdictless, err), Method: m.command.Name()}
+		if err == nil {
+			answer.Registry, answer.ExpiresAt = s.Registry, time.Unix(s.Expires, 0).UTC().Format(time.RFC3339)
+		}
+		return a.WriteJSON(answer, err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
+		time.Unix(s.Expires, 0).Format(time.TimeOnly))
+	if names := registry.ClaimedNames(s.Token); len(names) > 0 {
+		fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
+	}
+	return nil
 }
 
 // proofKey reads the private key that the flags name.

@@ -75,70 +75,84 @@ func RestoreCommand(a *app.App) *cobra.Command {
 // changeStatusCommand makes c a command that changes the status of what was published to fixed, or to what --status
 // says.
 func changeStatusCommand(a *app.App, fixed registry.Status, c *cobra.Command) *cobra.Command {
-	var base, status, archive string
-	var all, yes, asJSON bool
-	var o publish.StatusOptions
+	x := &statusChange{a: a}
 	c.Args = app.Args(cobra.RangeArgs(1, 2))
-	c.RunE = a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-		o.Name, o.Status, o.Archive = names[0], cmp.Or(fixed, registry.Status(status)), ledger.Kind(archive)
-		switch {
-		case o.Status == "":
-			return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
-		case all && len(names) == 2:
-			return app.Usage(c, errors.New("either a version or --all-versions"))
-		case !all && len(names) == 1:
-			return app.Usage(c, errors.New("name the version, or say --all-versions"))
-		case !all:
-			o.Version = names[1]
-		}
-		h, err := a.Host(".")
-		if err != nil {
-			return err
-		}
-		if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
-			return err
-		}
-		var before []publish.VersionStatus
-		o.Confirm = func(states []publish.VersionStatus) error {
-			before = states
-			for _, s := range states {
-				fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version),
-					surface.Escape(string(s.Status)), o.Status)
-			}
-			if !all || yes {
-				return nil
-			}
-			return confirm(a,
-				fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
-		}
-		n, err := publish.SetStatus(c.Context(), o)
-		if asJSON {
-			return a.WriteJSON(struct {
-				app.Outcome
-				Updated int                     `json:"updated"`
-				Before  []publish.VersionStatus `json:"before,omitempty"`
-			}{app.OutcomeOf(verdictless, err), n, before}, err)
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Stderr, "%s: %d updated\n", a.Name, n)
-		return nil
+	c.RunE = a.Reporting(&x.asJSON, func(c *cobra.Command, names []string) error {
+		x.o.Status = cmp.Or(fixed, registry.Status(x.status))
+		return x.run(c, names)
 	})
 	f := c.Flags()
-	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
+	f.StringVar(&x.base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	if fixed == "" {
-		f.StringVar(&status, "status", "", "the new `status`: active, deprecated or deleted")
+		f.StringVar(&x.status, "status", "", "the new `status`: active, deprecated or deleted")
 	}
-	f.StringVar(&archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
+	f.StringVar(&x.archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
 	if fixed != registry.Active {
-		f.StringVar(&o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")
+		f.StringVar(&x.o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")
 	}
-	f.BoolVar(&all, "all-versions", false, "change all versions")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask before all versions are changed")
-	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	f.BoolVar(&x.all, "all-versions", false, "change all versions")
+	f.BoolVarP(&x.yes, "yes", "y", false, "do not ask before all versions are changed")
+	f.BoolVar(&x.asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// statusChange is one call of a command that changes a status.
+type statusChange struct {
+	a                     *app.App
+	base, status, archive string
+	all, yes, asJSON      bool
+	o                     publish.StatusOptions
+	before                []publish.VersionStatus
+}
+
+func (x *statusChange) run(c *cobra.Command, names []string) error {
+	x.o.Name, x.o.Archive = names[0], ledger.Kind(x.archive)
+	switch {
+	case x.o.Status == "":
+		return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
+	case x.all && len(names) == 2:
+		return app.Usage(c, errors.New("either a version or --all-versions"))
+	case !x.all && len(names) == 1:
+		return app.Usage(c, errors.New("name the version, or say --all-versions"))
+	case !x.all:
+		x.o.Version = names[1]
+	}
+	h, err := x.a.Host(".")
+	if err != nil {
+		return err
+	}
+	if x.o.Registry, x.o.Token, err = FindRegistry(h, c, x.base); err != nil {
+		return err
+	}
+	x.o.Confirm = x.confirm
+	n, err := publish.SetStatus(c.Context(), x.o)
+	if x.asJSON {
+		return x.a.WriteJSON(struct {
+			app.Outcome
+			Updated int                     `json:"updated"`
+			Before  []publish.VersionStatus `json:"before,omitempty"`
+		}{app.OutcomeOf(verdictless, err), n, x.before}, err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(x.a.Stderr, "%s: %d updated\n", x.a.Name, n)
+	return nil
+}
+
+// confirm shows what changes, and asks before all versions do.
+func (x *statusChange) confirm(states []publish.VersionStatus) error {
+	x.before = states
+	for _, s := range states {
+		fmt.Fprintf(x.a.Stderr, "%s %s: %s → %s\n", surface.Escape(x.o.Name), surface.Escape(s.Version),
+			surface.Escape(string(s.Status)), x.o.Status)
+	}
+	if !x.all || x.yes {
+		return nil
+	}
+	return confirm(x.a, fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"),
+		surface.Escape(x.o.Name)))
 }
 
 // confirm asks a person. If no person can be asked it refuses.

@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -306,18 +307,20 @@ func showContents(line func(what, text string), i *obtain.LookResult) {
 	}
 }
 
+type infoServerJSON struct {
+	Name     string `json:"name"`
+	Declares string `json:"declares"`
+}
+
+type infoPackageJSON struct {
+	Type       string   `json:"registry_type"`
+	Identifier string   `json:"identifier"`
+	Version    string   `json:"version,omitempty"`
+	Transport  string   `json:"transport,omitempty"`
+	Variables  []string `json:"variables,omitempty"`
+}
+
 func infoResult(rules project.Registry, i *obtain.LookResult, err error) any {
-	type serverJSON struct {
-		Name     string `json:"name"`
-		Declares string `json:"declares"`
-	}
-	type packageJSON struct {
-		Type       string   `json:"registry_type"`
-		Identifier string   `json:"identifier"`
-		Version    string   `json:"version,omitempty"`
-		Transport  string   `json:"transport,omitempty"`
-		Variables  []string `json:"variables,omitempty"`
-	}
 	out := struct {
 		app.Outcome
 		Kind      ledger.Kind            `json:"kind"`
@@ -333,8 +336,8 @@ func infoResult(rules project.Registry, i *obtain.LookResult, err error) any {
 		Failed    []string               `json:"registry_findings,omitempty"`
 		Parts     []string               `json:"parts,omitempty"`
 		Brings    []string               `json:"brings,omitempty"`
-		Servers   []serverJSON           `json:"servers,omitempty"`
-		Packages  []packageJSON          `json:"packages,omitempty"`
+		Servers   []infoServerJSON       `json:"servers,omitempty"`
+		Packages  []infoPackageJSON      `json:"packages,omitempty"`
 		Hashes    []obtain.ClaimedHash   `json:"hashes,omitempty"`
 		Integrity string                 `json:"content_integrity,omitempty"`
 		Size      int64                  `json:"size_bytes,omitempty"`
@@ -348,27 +351,38 @@ func infoResult(rules project.Registry, i *obtain.LookResult, err error) any {
 		out.Integrity = i.Integrity.String()
 	}
 	if m := i.Manifest; m != nil {
-		for _, d := range m.Deliverables() {
-			out.Parts = append(out.Parts, string(d.Kind)+" "+d.Name)
-		}
-		for _, c := range m.Facets {
-			out.Brings = append(out.Brings, c.Name+"@"+c.Version)
-		}
-		for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
-			out.Servers = append(out.Servers, serverJSON{name, describeServer(m.Servers[name])})
-		}
+		out.Parts, out.Brings, out.Servers = listParts(m)
 	}
 	if i.Document != nil {
-		for _, p := range i.Document.Packages {
-			j := packageJSON{p.RegistryType, p.Identifier, p.Version, p.Transport.Type, nil}
-			for _, v := range p.EnvironmentVariables {
-				j.Variables = append(j.Variables, v.Name)
-			}
-			out.Packages = append(out.Packages, j)
-		}
+		out.Packages = listPackages(i.Document)
 	}
 	if i.Contents != nil {
 		out.Members = i.Contents.Members
 	}
 	return out
+}
+
+func listPackages(doc *serverjson.Document) (out []infoPackageJSON) {
+	for _, p := range doc.Packages {
+		j := infoPackageJSON{p.RegistryType, p.Identifier, p.Version, p.Transport.Type, nil}
+		for _, v := range p.EnvironmentVariables {
+			j.Variables = append(j.Variables, v.Name)
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// listParts lists what the manifest of a facet delivers, the facets that it brings along, and its servers.
+func listParts(m *facet.Manifest) (parts, brings []string, servers []infoServerJSON) {
+	for _, d := range m.Deliverables() {
+		parts = append(parts, string(d.Kind)+" "+d.Name)
+	}
+	for _, c := range m.Facets {
+		brings = append(brings, c.Name+"@"+c.Version)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Servers)) {
+		servers = append(servers, infoServerJSON{name, describeServer(m.Servers[name])})
+	}
+	return parts, brings, servers
 }

@@ -18,18 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func checkCommand(a *app.App) *cobra.Command {
-	var (
-		dir     string
-		verbose bool
-		o       check.Options
-	)
-	g := &gate{what: "check", dir: &dir}
-	c := &cobra.Command{
-		Use:     "check",
-		Short:   "Verify the whole lock, without starting anything",
-		Example: "\n--offline\n--surface --trust-lock --sarif",
-		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
+const checkHelp = `Verify that every server is declared as it was locked, that the files beside the lock,
 executables and trees in the store are those that were locked, that its record is in
 the registry's log, and report drift that a guard saw. Nothing is started.
 
@@ -47,8 +36,21 @@ that a client's settings in the project run, your own too: it cannot tell whose 
 With --surface each server of which nothing is refused is started from the verified bytes,
 as several kinds of client, and what it shows is compared with the lock. Another surface of
 the same bytes is an alarm, exit code 6; 'hallmark review' shows it. In CI, where no
-machine has approved the lock, this needs --trust-lock.`,
-		Args: app.Args(cobra.NoArgs),
+machine has approved the lock, this needs --trust-lock.`
+
+func checkCommand(a *app.App) *cobra.Command {
+	var (
+		dir     string
+		verbose bool
+		o       check.Options
+	)
+	g := &gate{what: "check", dir: &dir}
+	c := &cobra.Command{
+		Use:     "check",
+		Short:   "Verify the whole lock, without starting anything",
+		Example: "\n--offline\n--surface --trust-lock --sarif",
+		Long:    checkHelp,
+		Args:    app.Args(cobra.NoArgs),
 		RunE: g.run(a, func(c *cobra.Command, _ []string) error {
 			if o.TrustLock && !o.Surface {
 				return app.Usage(c, errors.New("--trust-lock is about servers that --surface starts"))
@@ -66,26 +68,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			if err != nil && checked.Flow == "" {
 				return err // before there was anything to report
 			}
-			verdict := checked.Verdict
-			more := failures(err)
-			err = errors.Join(verdict.Err(), err, g.summarize(a, forReviewers(verdict), err, checked.Unseen...))
-			switch {
-			case g.sarif:
-				found := append(results(verdict.Findings), more...)
-				return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, found), err)
-			case g.json:
-				return a.WriteJSON(struct {
-					app.Outcome
-					Entries int      `json:"entries"`
-					Sound   int      `json:"verified"`
-					Waived  []string `json:"waived,omitempty"`
-					Unseen  []string `json:"not_looked_at,omitempty"`
-				}{app.OutcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
-			}
-			if verbose {
-				return errors.Join(app.WriteReport(a.Stdout, verdict), err, printClosing(a.Stdout, checked))
-			}
-			return errors.Join(printChecked(a.Stdout, checked), err, printClosing(a.Stdout, checked))
+			return reportChecked(a, g, checked, verbose, err)
 		}),
 	}
 	addProjectFlag(a, c, &dir)
@@ -102,6 +85,30 @@ machine has approved the lock, this needs --trust-lock.`,
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "print each comparison, also those that match")
 	g.flags(c, "print the evidence as one JSON document", "print what is wrong as SARIF 2.1.0")
 	return c
+}
+
+// reportChecked prints what was compared, in the form that the flags ask for.
+func reportChecked(a *app.App, g *gate, checked check.Result, verbose bool, err error) error {
+	verdict := checked.Verdict
+	more := failures(err)
+	err = errors.Join(verdict.Err(), err, g.summarize(a, forReviewers(verdict), err, checked.Unseen...))
+	switch {
+	case g.sarif:
+		found := append(results(verdict.Findings), more...)
+		return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, found), err)
+	case g.json:
+		return a.WriteJSON(struct {
+			app.Outcome
+			Entries int      `json:"entries"`
+			Sound   int      `json:"verified"`
+			Waived  []string `json:"waived,omitempty"`
+			Unseen  []string `json:"not_looked_at,omitempty"`
+		}{app.OutcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
+	}
+	if verbose {
+		return errors.Join(app.WriteReport(a.Stdout, verdict), err, printClosing(a.Stdout, checked))
+	}
+	return errors.Join(printChecked(a.Stdout, checked), err, printClosing(a.Stdout, checked))
 }
 
 // printChecked prints one line for each server and facet that is well, and one for each finding that a

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -75,6 +77,13 @@ type verifiedJSON struct {
 	LauncherOnly string `json:"launcher_only,omitempty"`
 }
 
+const verifyServerHelp = `Hash the files that the verify block of a server names, report the links that lead to
+them, and compare with what the block claims. With --write the digests are put into the
+block; value = "" is a place for one. A server without a block gets one, for the file
+that its interpreter is given or for its command, unless a launcher starts it: no hash
+of a launcher covers what it runs. --all takes every server that has a block, and gives
+none to the others.`
+
 func verifyServerCommand(a *app.App) *cobra.Command {
 	var dir string
 	var write, all, asJSON bool
@@ -82,12 +91,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 		Use:     "verify-server NAME... | --all",
 		Short:   "Hash what servers' verify blocks name, and fill them in",
 		Example: "notes\nnotes --write\n--all",
-		Long: `Hash the files that the verify block of a server names, report the links that lead to
-them, and compare with what the block claims. With --write the digests are put into the
-block; value = "" is a place for one. A server without a block gets one, for the file
-that its interpreter is given or for its command, unless a launcher starts it: no hash
-of a launcher covers what it runs. --all takes every server that has a block, and gives
-none to the others.`,
+		Long:    verifyServerHelp,
 		Args: app.Args(func(c *cobra.Command, names []string) error {
 			if all == (len(names) > 0) {
 				return errors.New("takes one NAME or more, or --all")
@@ -105,25 +109,7 @@ none to the others.`,
 					return err
 				}
 			}
-			done := []*pin.VerifyResult{}
-			var report evidence.Report
-			var problems []error
-			for _, name := range names {
-				f, err := pin.VerifyServer(c.Context(), h, dir, name, write)
-				if err == nil && write && !f.Written && !all {
-					err = evidence.Errorf(evidence.Validation, name, "",
-						errors.New(`its verify block is an opt-out; nothing was written`))
-				}
-				problems = append(problems, err)
-				if f != nil {
-					done, report = append(done, f), append(report, f.Verdict.Report()...)
-				}
-			}
-			verdict := policy.Judge(policy.Bare, policy.Settings{}, report)
-			if !write {
-				problems = append(problems, verdict.Err())
-			}
-			err = errors.Join(problems...)
+			done, verdict, err := verifyServers(c.Context(), h, dir, names, write, all)
 			if asJSON {
 				return a.WriteJSON(verifiedResult(done, verdict, err), err)
 			}
@@ -147,6 +133,31 @@ none to the others.`,
 	c.Flags().BoolVar(&all, "all", false, "take all servers that have a verify block")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
+}
+
+// verifyServers hashes what the verify blocks of servers name, and with write fills them in. all is whether the servers
+// were not named, so that those whose block is an opt-out are passed over.
+func verifyServers(ctx context.Context, h *host.Host, dir string, names []string,
+	write, all bool) ([]*pin.VerifyResult, policy.Verdict, error) {
+	done := []*pin.VerifyResult{}
+	var report evidence.Report
+	var problems []error
+	for _, name := range names {
+		f, err := pin.VerifyServer(ctx, h, dir, name, write)
+		if err == nil && write && !f.Written && !all {
+			err = evidence.Errorf(evidence.Validation, name, "",
+				errors.New(`its verify block is an opt-out; nothing was written`))
+		}
+		problems = append(problems, err)
+		if f != nil {
+			done, report = append(done, f), append(report, f.Verdict.Report()...)
+		}
+	}
+	verdict := policy.Judge(policy.Bare, policy.Settings{}, report)
+	if !write {
+		problems = append(problems, verdict.Err())
+	}
+	return done, verdict, errors.Join(problems...)
 }
 
 // verifiedResult is the JSON answer of verify-server. Of one server its members stand at the top too.

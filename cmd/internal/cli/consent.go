@@ -57,6 +57,15 @@ func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 	return nil
 }
 
+// ask has o ask before anything is sent, started and written. show prints what is written of a server, and moves what
+// of it is another version than before it is started; nil is nothing.
+func (f *consentFlags) ask(ctx context.Context, a *app.App, h *host.Host, o *pin.Options,
+	show, moves func(io.Writer, *pin.Pinned)) {
+	o.Confirm = f.askConsent(ctx, a, show)
+	o.Begin = f.askBeforeSending(ctx, a, h)
+	o.Start = f.askBeforeStart(ctx, a, moves)
+}
+
 // askConsent returns a function that shows what would be locked and gets the answer.
 func (f *consentFlags) askConsent(ctx context.Context, a *app.App,
 	show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {

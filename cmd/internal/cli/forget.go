@@ -14,22 +14,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func forgetCommand(a *app.App) *cobra.Command {
-	var dir string
-	var hosts []string
-	var all bool
-	c := &cobra.Command{
-		Use:     "forget [NAME...]",
-		Short:   "Forget earlier approvals on this machine",
-		Example: "notes\nacme-review\n--all --project old/place\n--host registry.example.com",
-		Long: `Forget that this machine approved or installed servers and facets of a project.
+const forgetHelp = `Forget that this machine approved or installed servers and facets of a project.
 
 What you accepted once must stay locked: if its entry vanishes from hallmark.lock, Hallmark
 refuses the project. Forget it if you took it out on purpose. No file of the project changes.
 'hallmark log forget' forgets what a registry's log has shown.
 
 --host takes back your consent to ask a host that files of a checkout name, and to send
-variables to it. That is for every project.`,
+variables to it. That is for every project.`
+
+func forgetCommand(a *app.App) *cobra.Command {
+	var dir string
+	var hosts []string
+	var all bool
+	c := &cobra.Command{
+		Use:               "forget [NAME...]",
+		Short:             "Forget earlier approvals on this machine",
+		Example:           "notes\nacme-review\n--all --project old/place\n--host registry.example.com",
+		Long:              forgetHelp,
 		ValidArgsFunction: completeDeclared,
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names)+len(hosts) == 0 && !all || len(names) > 0 && all {

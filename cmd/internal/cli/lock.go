@@ -23,14 +23,7 @@ func lockCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-func lockMergeCommand(a *app.App) *cobra.Command {
-	var dir string
-	var ours, theirs []string
-	c := &cobra.Command{
-		Use:     "merge [BASE OURS THEIRS]",
-		Short:   "Merge hallmark.lock after a conflict in git",
-		Example: "\n--theirs notes\nbase.lock ours.lock theirs.lock",
-		Long: `Merge hallmark.lock after a conflict in git: an entry that one branch changed is taken from
+const lockMergeHelp = `Merge hallmark.lock after a conflict in git: an entry that one branch changed is taken from
 it, and so are its files in hallmark.surfaces and hallmark.closures. Where both branches changed an
 entry, say whose you want. Ours and theirs are what git calls so: in a rebase, ours is the branch
 that you rebase onto. Nothing is approved by this: 'hallmark review' shows what is new on this
@@ -38,8 +31,17 @@ machine.
 
 With three files it merges those, and writes the result to OURS, as a merge driver of git does.
 Git calls it by itself if the setting merge.hallmark.driver is 'hallmark lock merge %O %A %B', and
-.gitattributes has the line 'hallmark.lock merge=hallmark'.`,
-		Args: app.Args(cobra.MaximumNArgs(3)),
+.gitattributes has the line 'hallmark.lock merge=hallmark'.`
+
+func lockMergeCommand(a *app.App) *cobra.Command {
+	var dir string
+	var ours, theirs []string
+	c := &cobra.Command{
+		Use:     "merge [BASE OURS THEIRS]",
+		Short:   "Merge hallmark.lock after a conflict in git",
+		Example: "\n--theirs notes\nbase.lock ours.lock theirs.lock",
+		Long:    lockMergeHelp,
+		Args:    app.Args(cobra.MaximumNArgs(3)),
 		RunE: func(c *cobra.Command, files []string) error {
 			take := map[string]project.Side{}
 			for _, name := range ours {

@@ -139,6 +139,16 @@ func showProven(a *app.App, p *trail.ProvenRecord) {
 		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
 }
 
+const monitorHelp = `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
+and every record that the registry serves with the entries, and report what an honest
+registry never shows: a name and version twice, an entry, tile or record that was
+rewritten, a record without an entry, an entry without its record, two histories.
+
+With --state the next run goes on where this one stopped, and holds the log to what it
+showed. Each run reads a part of what was read before again, all of it in
+--reread runs. With --from a directory with a copy of the log's files is read, without records.
+Exit code 3 if anything was found, now or in an earlier run with the same state.`
+
 func monitorCommand(a *app.App) *cobra.Command {
 	var o monitor.Options
 	var asJSON, follow bool
@@ -148,31 +158,17 @@ func monitorCommand(a *app.App) *cobra.Command {
 		Short: "Compare all that a registry serves with its log",
 		Example: "https://registry.example.com --state monitor.json\n" +
 			"https://registry.example.com --state monitor.json --follow --every 10m",
-		Long: `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
-and every record that the registry serves with the entries, and report what an honest
-registry never shows: a name and version twice, an entry, tile or record that was
-rewritten, a record without an entry, an entry without its record, two histories.
-
-With --state the next run goes on where this one stopped, and holds the log to what it
-showed. Each run reads a part of what was read before again, all of it in
---reread runs. With --from a directory with a copy of the log's files is read, without records.
-Exit code 3 if anything was found, now or in an earlier run with the same state.`,
+		Long: monitorHelp,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			if (len(names) == 0) == (o.From == "") {
-				return app.Usage(c, errors.New("takes the URL of a registry, or a directory with --from"))
-			}
 			if len(names) > 0 {
 				o.URL = names[0]
 			}
-			if o.Reread < 0 {
-				return app.Usage(c, errors.New("--reread is 0 at least"))
-			}
-			if every < time.Second {
-				return app.Usage(c, errors.New("--every is a second at least"))
-			}
 			if follow {
 				o.Follow = every
+			}
+			if why := checkMonitored(o, every); why != "" {
+				return app.Usage(c, errors.New(why))
 			}
 			h, err := a.Host(".")
 			if err != nil {
@@ -191,43 +187,67 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			}
 			m, err := monitor.Monitor(c.Context(), h, o)
 			a.Bars.Stop()
-			if m == nil { // nothing was read, which is not the same as nothing found
-				return err
-			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					*monitor.Result
-				}{app.OutcomeOf(policy.Verdict{}, err), m}, err)
-			}
-			showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
-			if m.Began {
-				fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name,
-					surface.Escape(o.State))
-			}
-			if err != nil && m.Size == 0 {
-				return err
-			}
-			again := ""
-			if m.Again > 0 {
-				again = fmt.Sprintf(", %d read again", m.Again)
-			}
-			fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
-				evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"),
-				evidence.Count(len(m.Found), "anomaly"))
-			return err
+			return reportMonitored(a, o.State, m, shown, asJSON, err)
 		}),
 	}
+	addMonitorFlags(c, &o)
+	f := c.Flags()
+	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
+	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// addMonitorFlags adds the flags that say what is read, and what of it is kept.
+func addMonitorFlags(c *cobra.Command, o *monitor.Options) {
 	f := c.Flags()
 	app.LogKeyFlag(c, &o.Log)
 	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
 	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
 	f.IntVar(&o.Reread, "reread", monitor.DefaultReread,
 		"`number` of runs in which all that was read before is read again; 0 is never")
-	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
-	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
-	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
-	return c
+}
+
+// checkMonitored says what is wrong with the flags of 'log monitor', or nothing.
+func checkMonitored(o monitor.Options, every time.Duration) string {
+	switch {
+	case (o.URL == "") == (o.From == ""):
+		return "takes the URL of a registry, or a directory with --from"
+	case o.Reread < 0:
+		return "--reread is 0 at least"
+	case every < time.Second:
+		return "--every is a second at least"
+	}
+	return ""
+}
+
+// reportMonitored says how much was read and compared. shown anomalies were printed while it was read.
+func reportMonitored(a *app.App, state string, m *monitor.Result, shown int, asJSON bool, err error) error {
+	if m == nil { // nothing was read, which is not the same as nothing found
+		return err
+	}
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			*monitor.Result
+		}{app.OutcomeOf(policy.Verdict{}, err), m}, err)
+	}
+	showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
+	if m.Began {
+		fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name,
+			surface.Escape(state))
+	}
+	if err != nil && m.Size == 0 {
+		return err
+	}
+	again := ""
+	if m.Again > 0 {
+		again = fmt.Sprintf(", %d read again", m.Again)
+	}
+	fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
+		evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"),
+		evidence.Count(len(m.Found), "anomaly"))
+	return err
 }
 
 func showAnomalies(w io.Writer, found []monitor.Anomaly) {

@@ -40,20 +40,7 @@ func addProjectFlag(a *app.App, c *cobra.Command, dir *string) {
 	}
 }
 
-func pinCommand(a *app.App) *cobra.Command {
-	var (
-		dir, tree     string
-		asJSON, write bool
-		scripts       []string
-		consent       consentFlags
-		from          pin.ClientFiles
-		log           trail.Options
-	)
-	c := &cobra.Command{
-		Use:     "pin [NAME...]",
-		Short:   "Lock the servers of hallmark.toml to exact bytes and surfaces",
-		Example: "\nnotes\n--client claude-code --write-config",
-		Long: `Resolve each server to exact artifacts, fetch and hash them, compare them with the
+const pinHelp = `Resolve each server to exact artifacts, fetch and hash them, compare them with the
 registry's record, ask before the server is started to see its surface, show all of it,
 and after consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
 resolved dependencies in hallmark.closures/NAME.json.
@@ -61,73 +48,102 @@ resolved dependencies in hallmark.closures/NAME.json.
 With --client or --config the servers are those of an MCP client's configuration; they
 are declared in hallmark.toml, and with --write-config the client starts them by
 'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
-its file, for 'hallmark unpin'.`,
+its file, for 'hallmark unpin'.`
+
+func pinCommand(a *app.App) *cobra.Command {
+	p := &pinner{a: a}
+	c := &cobra.Command{
+		Use:               "pin [NAME...]",
+		Short:             "Lock the servers of hallmark.toml to exact bytes and surfaces",
+		Example:           "\nnotes\n--client claude-code --write-config",
+		Long:              pinHelp,
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
-			o := pin.Options{Log: log, From: from, WriteConfig: write, AllowScripts: scripts, Tree: tree}
-			if write && from.Client == "" && from.Config == "" {
-				return app.Usage(c,
-					errors.New("--write-config needs --client or --config: whose configuration is meant"))
-			}
-			if from.Client != "" && from.Config != "" {
-				return app.Usage(c, errors.New("--client and --config exclude each other"))
-			}
-			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
-			if a.Name == "hallmark" {
-				o.Program = app.OwnFile() // without it a client finds it in its PATH
-			}
-			if err := a.LogOptions(c, &o.Log); err != nil {
-				return err
-			}
-			if err := consent.options(c, &o); err != nil {
-				return err
-			}
-			o.Confirm, o.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
-				showPin(a, w, p)
-			}),
-				consent.askBeforeSending(c.Context(), a, h)
-			o.Start = consent.askBeforeStart(c.Context(), a, nil)
-			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
-			a.Bars.Stop()
-			if asJSON {
-				return a.WriteJSON(pinResult(pinned, err), err)
-			}
-			if len(pinned) == 0 && err == nil {
-				fmt.Fprintf(a.Stderr,
-					"%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n",
-					a.Name, project.ConfigFile)
-			}
-			for _, p := range pinned {
-				if !p.Written {
-					continue
-				}
-				fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
-				for _, file := range p.Clients {
-					if write {
-						fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file),
-							p.Name)
-					}
-				}
-			}
-			return err
-		}),
+		RunE:              a.Reporting(&p.asJSON, p.run),
 	}
-	addProjectFlag(a, c, &dir)
+	addProjectFlag(a, c, &p.dir)
 	a.AllowFlags(c)
-	consent.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
-	app.LogKeyFlag(c, &log)
-	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil,
+	p.consent.register(c)
+	c.Flags().BoolVar(&p.asJSON, "json", false, "print the entries and the evidence as one JSON document")
+	app.LogKeyFlag(c, &p.log)
+	c.Flags().StringSliceVar(&p.scripts, "allow-scripts", nil,
 		"run the install scripts of this npm `package`, and lock that; may be repeated")
-	c.Flags().StringVar(&tree, "tree", "",
+	c.Flags().StringVar(&p.tree, "tree", "",
 		"lock all files of this `directory` with the script that the server is, and note that in hallmark.toml")
-	addClientFlags(c, &from)
-	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
+	addClientFlags(c, &p.from)
+	c.Flags().BoolVar(&p.write, "write-config", false, "let the client start the servers by hallmark run")
 	return c
+}
+
+// pinner is one call of pin.
+type pinner struct {
+	a             *app.App
+	dir, tree     string
+	asJSON, write bool
+	scripts       []string
+	consent       consentFlags
+	from          pin.ClientFiles
+	log           trail.Options
+}
+
+func (p *pinner) run(c *cobra.Command, names []string) error {
+	h, err := p.a.Host(p.dir)
+	if err != nil {
+		return err
+	}
+	o := pin.Options{Log: p.log, From: p.from, WriteConfig: p.write, AllowScripts: p.scripts, Tree: p.tree}
+	if why := checkClientFiles(p.from, p.write); why != "" {
+		return app.Usage(c, errors.New(why))
+	}
+	o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
+	if p.a.Name == "hallmark" {
+		o.Program = app.OwnFile() // without it a client finds it in its PATH
+	}
+	if err := p.a.LogOptions(c, &o.Log); err != nil {
+		return err
+	}
+	if err := p.consent.options(c, &o); err != nil {
+		return err
+	}
+	p.consent.ask(c.Context(), p.a, h, &o, func(w io.Writer, s *pin.Pinned) { showPin(p.a, w, s) }, nil)
+	pinned, err := pin.Pin(c.Context(), h, p.dir, names, o)
+	p.a.Bars.Stop()
+	if p.asJSON {
+		return p.a.WriteJSON(pinResult(pinned, err), err)
+	}
+	reportPinned(p.a, pinned, p.write, err)
+	return err
+}
+
+// checkClientFiles says what is wrong with --client, --config and --write-config, or nothing.
+func checkClientFiles(from pin.ClientFiles, write bool) string {
+	switch {
+	case write && from.Client == "" && from.Config == "":
+		return "--write-config needs --client or --config: whose configuration is meant"
+	case from.Client != "" && from.Config != "":
+		return "--client and --config exclude each other"
+	}
+	return ""
+}
+
+// reportPinned says which servers are pinned, and which clients' files start them by Hallmark.
+func reportPinned(a *app.App, pinned []*pin.Pinned, rewritten bool, err error) {
+	if len(pinned) == 0 && err == nil {
+		fmt.Fprintf(a.Stderr,
+			"%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n",
+			a.Name, project.ConfigFile)
+	}
+	for _, p := range pinned {
+		if !p.Written {
+			continue
+		}
+		fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
+		for _, file := range p.Clients {
+			if rewritten {
+				fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file),
+					p.Name)
+			}
+		}
+	}
 }
 
 // pinnedJSON is a server that was pinned, or would be in a dry run.
@@ -347,6 +363,24 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	if e.Entry != "" {
 		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
 	}
+	showRuntime(w, e, runtime)
+	showSettings(w, e)
+	if r := e.Record; r != nil {
+		fmt.Fprintf(w, "  record      %s at %s\n", surface.Escape(r.Subject()), surface.Escape(r.Registry))
+	}
+	if e.Closure != nil {
+		if columns, _ := terminalOf(w); columns == 0 {
+			fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+		}
+		if len(e.Closure.Scripts) > 0 {
+			fmt.Fprintf(w, "  run         install scripts of %s\n",
+				surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
+		}
+	}
+}
+
+// showRuntime prints the program that starts or builds a server, if there is one.
+func showRuntime(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	if runtime != nil {
 		by := "started by"
 		if e.Source.Built() {
@@ -354,6 +388,10 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		}
 		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), formatDigest(w, runtime.Digest))
 	}
+}
+
+// showSettings prints with what a locked server is started, and what may be done with it.
+func showSettings(w io.Writer, e project.ServerLock) {
 	if len(e.Arguments) > 0 {
 		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(e.Arguments, " ")))
 	}
@@ -371,18 +409,6 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 	if e.Launch.Kinds != nil {
 		fmt.Fprintf(w, "  watches     %s only\n", strings.Join(e.Launch.Kinds, " "))
-	}
-	if r := e.Record; r != nil {
-		fmt.Fprintf(w, "  record      %s at %s\n", surface.Escape(r.Subject()), surface.Escape(r.Registry))
-	}
-	if e.Closure != nil {
-		if columns, _ := terminalOf(w); columns == 0 {
-			fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
-		}
-		if len(e.Closure.Scripts) > 0 {
-			fmt.Fprintf(w, "  run         install scripts of %s\n",
-				surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
-		}
 	}
 }
 

@@ -20,6 +20,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+const pluginInstallHelp = `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
+below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
+the registry, of which the record and its proof in the registry's log are checked too.
+External packages that the policy permits are installed beside it, at exactly the
+versions of the manifest, with what they depend on: npm unpacks the bytes that were
+compared, and runs no script of theirs.`
+
 func pluginInstallCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
@@ -29,13 +36,8 @@ func pluginInstallCommand(a *app.App) *cobra.Command {
 		Use:     "install URL|ZIP|DIR|NAME[@VERSION]",
 		Short:   "Check a plugin and place it below plugins/",
 		Example: "notes.zip --require-signatures\nnotes@1.4.0 --registry https://registry.example.com",
-		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
-below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
-the registry, of which the record and its proof in the registry's log are checked too.
-External packages that the policy permits are installed beside it, at exactly the
-versions of the manifest, with what they depend on: npm unpacks the bytes that were
-compared, and runs no script of theirs.`,
-		Args: app.Args(cobra.ExactArgs(1)),
+		Long:    pluginInstallHelp,
+		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if o.Options, err = f.options(c); err != nil {
 				return err

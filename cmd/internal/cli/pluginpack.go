@@ -51,27 +51,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 					r.Written, r.Dropped, r.Stale}, nil)
 			}
 			fmt.Fprintln(a.Stdout, r.Hash)
-			if write {
-				state := "was up to date"
-				if r.Written {
-					state = "written"
-				}
-				fmt.Fprintf(a.Stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.Name, plugin.ManifestFile, state,
-					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
-			}
-			if !write {
-				fmt.Fprintf(a.Stderr, "%s: profile %s\n", a.Name, r.Profile)
-			}
-			if r.Dropped > 0 {
-				fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs "+
-					"it anew\n",
-					a.Name, evidence.Count(r.Dropped, "signature"))
-			}
-			if r.Stale {
-				fmt.Fprintf(a.Stderr,
-					"%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name,
-					plugin.LockFile)
-			}
+			reportHashed(a, r, write)
 			return nil
 		}),
 	}
@@ -81,6 +61,31 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 	c.Flags().BoolVar(&write, "write", false, "write hash, framed hash, counts and checksums into "+plugin.ManifestFile)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// reportHashed says how a plugin was hashed, and what of it has to be made anew.
+func reportHashed(a *app.App, r *plugins.HashResult, write bool) {
+	if write {
+		state := "was up to date"
+		if r.Written {
+			state = "written"
+		}
+		fmt.Fprintf(a.Stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.Name, plugin.ManifestFile, state,
+			evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
+	}
+	if !write {
+		fmt.Fprintf(a.Stderr, "%s: profile %s\n", a.Name, r.Profile)
+	}
+	if r.Dropped > 0 {
+		fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs "+
+			"it anew\n",
+			a.Name, evidence.Count(r.Dropped, "signature"))
+	}
+	if r.Stale {
+		fmt.Fprintf(a.Stderr,
+			"%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name,
+			plugin.LockFile)
+	}
 }
 
 func pluginSignCommand(a *app.App) *cobra.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+const protectHelp = `Find the MCP clients on this machine, show what each of them starts, and ask once for each
+client. Then fetch and hash its servers, start each of them to see what it shows, lock
+that, and rewrite the client's file: from then on it starts 'hallmark run NAME', which
+starts the locked bytes and nothing else.
+
+A server that cannot be protected stays as it is, and the others go on. 'hallmark undo'
+gives every file back. What is locked is in your configuration directory, whatever the
+current directory is. The files of a project are its team's: see 'hallmark pin --help'.`
+
 func protectCommand(a *app.App) *cobra.Command {
 	var o scan.ProtectOptions
 	var yes, asJSON bool
@@ -28,15 +38,8 @@ func protectCommand(a *app.App) *cobra.Command {
 		Use:     "protect",
 		Short:   "Protect the MCP servers of all your clients",
 		Example: "\n--dry-run\n--client cursor,claude-code --yes",
-		Long: `Find the MCP clients on this machine, show what each of them starts, and ask once for each
-client. Then fetch and hash its servers, start each of them to see what it shows, lock
-that, and rewrite the client's file: from then on it starts 'hallmark run NAME', which
-starts the locked bytes and nothing else.
-
-A server that cannot be protected stays as it is, and the others go on. 'hallmark undo'
-gives every file back. What is locked is in your configuration directory, whatever the
-current directory is. The files of a project are its team's: see 'hallmark pin --help'.`,
-		Args: app.Args(cobra.NoArgs),
+		Long:    protectHelp,
+		Args:    app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.Host(".")
 			if err != nil {
@@ -64,21 +67,7 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 			r, err := scan.Protect(c.Context(), h, o)
 			a.Bars.Stop()
 			if asJSON {
-				if r == nil {
-					r = &scan.ProtectResult{Clients: []*scan.ProtectedClient{}}
-				}
-				return a.WriteJSON(struct {
-					app.Outcome
-					*scan.ProtectResult
-				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
-			}
-			if r == nil {
-				return err
-			}
-			if o.Dry {
-				for _, client := range r.Clients {
-					showClient(say, *client)
-				}
+				return writeProtected(a, r, err)
 			}
 			return sumProtected(a, say, r, o, err)
 		}),
@@ -89,6 +78,14 @@ current directory is. The files of a project are its team's: see 'hallmark pin -
 	c.Flags().BoolVar(&o.Dry, "dry-run", false, "show what would be protected, and change nothing")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what became of each server as one JSON document")
 	return c
+}
+
+// writeProtected prints what became of each server as JSON.
+func writeProtected(a *app.App, r *scan.ProtectResult, err error) error {
+	return a.WriteJSON(struct {
+		app.Outcome
+		*scan.ProtectResult
+	}{app.OutcomeOf(policy.Verdict{}, err), cmp.Or(r, &scan.ProtectResult{Clients: []*scan.ProtectedClient{}})}, err)
 }
 
 // askForClient returns a function that shows the servers of a client and asks whether they are to be protected.
@@ -173,20 +170,15 @@ func firstLine(text string) string {
 
 // sumProtected prints how many servers are protected, why the others are not, and what to type next.
 func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.ProtectOptions, err error) error {
-	count := map[scan.Outcome]int{}
-	var others []string
-	for _, client := range r.Clients {
-		for _, s := range client.Servers {
-			count[s.Outcome]++
-			if s.Outcome != scan.OutcomeFailed && s.Reason != "" {
-				line := fmt.Sprintf("  %s (%s): %s", surface.Escape(s.Name), client.Name, firstLine(s.Reason))
-				if s.Hint != "" {
-					line += "\n    hint: " + surface.EscapeSentence(s.Hint)
-				}
-				others = append(others, line)
-			}
+	if r == nil {
+		return err
+	}
+	if o.Dry {
+		for _, client := range r.Clients {
+			showClient(w, *client)
 		}
 	}
+	count, others := countOutcomes(r)
 	protected := count[scan.OutcomeProtected] + count[scan.OutcomeAlready]
 	total := protected + count[scan.OutcomeOpen] + count[scan.OutcomeFailed] + count[scan.OutcomeLeft]
 	if total == 0 {
@@ -211,24 +203,48 @@ func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.Protect
 	}
 	if err != nil && count[scan.OutcomeFailed] > 0 {
 		text := fmt.Sprintf("\n%s: not protected: %s\n", a.Name,
-			evidence.Count(count[scan.OutcomeFailed], "server"))
-		for _, f := range r.Unread {
-			text += fmt.Sprintf("  %s cannot be read: %s\n", surface.Escape(f.File), firstLine(f.Reason))
-		}
-		for _, client := range r.Clients {
-			for _, s := range client.Servers {
-				if s.Outcome == scan.OutcomeFailed {
-					text += fmt.Sprintf("  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
-					if s.Hint != "" {
-						text += fmt.Sprintf("    hint: %s\n", surface.EscapeSentence(s.Hint))
-					}
-				}
-			}
-		}
+			evidence.Count(count[scan.OutcomeFailed], "server")) + failedText(r)
 		err = errors.Join(err, a.Show(text))
 		return program.Shown{Err: err}
 	}
 	return err
+}
+
+// countOutcomes counts the servers by what became of them. others is a text of each of which there is something to
+// know.
+func countOutcomes(r *scan.ProtectResult) (count map[scan.Outcome]int, others []string) {
+	count = map[scan.Outcome]int{}
+	for _, client := range r.Clients {
+		for _, s := range client.Servers {
+			count[s.Outcome]++
+			if s.Outcome != scan.OutcomeFailed && s.Reason != "" {
+				line := fmt.Sprintf("  %s (%s): %s", surface.Escape(s.Name), client.Name, firstLine(s.Reason))
+				if s.Hint != "" {
+					line += "\n    hint: " + surface.EscapeSentence(s.Hint)
+				}
+				others = append(others, line)
+			}
+		}
+	}
+	return count, others
+}
+
+// failedText says of each server that is not protected why.
+func failedText(r *scan.ProtectResult) (text string) {
+	for _, f := range r.Unread {
+		text += fmt.Sprintf("  %s cannot be read: %s\n", surface.Escape(f.File), firstLine(f.Reason))
+	}
+	for _, client := range r.Clients {
+		for _, s := range client.Servers {
+			if s.Outcome == scan.OutcomeFailed {
+				text += fmt.Sprintf("  %s (%s): %s\n", surface.Escape(s.Name), client.Name, escapeLines(s.Reason))
+				if s.Hint != "" {
+					text += fmt.Sprintf("    hint: %s\n", surface.EscapeSentence(s.Hint))
+				}
+			}
+		}
+	}
+	return text
 }
 
 func undoCommand(a *app.App) *cobra.Command {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,15 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func reviewCommand(a *app.App) *cobra.Command {
-	var dir, approve string
-	var asJSON bool
-	var o launch.ReviewOptions
-	c := &cobra.Command{
-		Use:     "review [NAME [-- arguments]]",
-		Short:   "Show what changed since a server was approved, and approve it",
-		Example: "\nnotes\nnotes --item tool:add_note\nnotes --dismiss\nnotes -- --root docs",
-		Long: `Show the differences between the approved surface of a server and the one that a guard
+const reviewHelp = `Show the differences between the approved surface of a server and the one that a guard
 saw last, and ask for each item whether it is approved; or, on a machine that has not
 approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
 Without NAME all servers are shown whose entries or interpreters this machine has not approved
@@ -38,120 +31,154 @@ Of a server that needs no lock entry the launch line is shown and approved. Argu
 are approved for 'hallmark run NAME --'.
 
 In scripts --approve takes the digest that was shown as "consent", of all items or of
-those that --item names.`,
-		Args: app.Args(func(c *cobra.Command, names []string) error {
-			dash := c.ArgsLenAtDash()
-			if dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
-				return errors.New("takes one NAME; arguments for 'hallmark run' follow '--'")
-			}
-			if len(names) == 0 && (o.Items != nil || o.Dismiss || o.Unlocked) {
-				return errors.New("--item, --dismiss and --unlocked are about one server: name it")
-			}
-			return nil
-		}),
+those that --item names.`
+
+func reviewCommand(a *app.App) *cobra.Command {
+	r := &reviewer{a: a}
+	c := &cobra.Command{
+		Use:               "review [NAME [-- arguments]]",
+		Short:             "Show what changed since a server was approved, and approve it",
+		Example:           "\nnotes\nnotes --item tool:add_note\nnotes --dismiss\nnotes -- --root docs",
+		Long:              reviewHelp,
+		Args:              app.Args(r.checkArguments),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
-			if approve != "" {
-				if o.Approve, err = digest.Parse(approve); err != nil {
-					return app.Usage(c, err)
-				}
-			}
-			if len(names) == 0 {
-				return reviewWaiting(c.Context(), a, h, dir, o.Approve, asJSON)
-			}
-			o.Arguments = names[1:]
-			chosen := false
-			o.Choose = func(r *launch.Reviewed) (items []string, err error) {
-				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.Stdin.Fd())) {
-					return nil, nil // one question is enough
-				}
-				chosen = true
-				showReview(a, a.Stderr, r)
-				return chooseItems(c.Context(), a, r.Items)
-			}
-			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
-				switch {
-				case chosen && len(r.Refused) == len(r.Items):
-					return host.NoConsent, nil
-				case chosen: // each was asked for
-					fmt.Fprintln(a.Stderr)
-					showConsent(a, a.Stderr, r.Consent())
-					return host.InformedConsent, nil
-				case !asJSON:
-					showReview(a, a.Stderr, r)
-				}
-				if r.Note == nil && !asJSON {
-					if err := pageSurface(c.Context(), a, r.Name, r.Surface); err != nil {
-						return host.NoConsent, err
-					}
-				}
-				return a.Ask(c.Context(), "Approve this?")
-			}
-			r, err := launch.Review(c.Context(), h, dir, names[0], o)
-			if r == nil {
-				r = &launch.Reviewed{}
-			}
-			if asJSON {
-				result := struct {
-					app.Outcome
-					Consent digest.Digest       `json:"consent"`
-					Entry   project.ServerLock  `json:"entry"`
-					Launch  *project.LaunchLock `json:"launch,omitempty"` // of a server that is not locked
-					Extra   []string            `json:"extra_arguments,omitempty"`
-					Runtime *project.Runtime    `json:"runtime,omitempty"`
-					Changes []surface.Change    `json:"changes"`
-					Weaker  []project.Weakening `json:"weaker,omitempty"`
-					Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
-				}{app.OutcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker,
-					r.Refused}
-				if r.Surface != nil || r.Unlocked != nil {
-					result.Consent = r.Consent()
-				}
-				if r.Unlocked != nil {
-					launch := r.Unlocked.Launch()
-					result.Launch = &launch
-				}
-				return a.WriteJSON(result, err)
-			}
-			for _, key := range r.Absent {
-				fmt.Fprintf(a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.Name, r.Name,
-					surface.Escape(key),
-					"approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
-			}
-			if r.Clean {
-				showVarying(a.Stderr, r.Varying())
-			}
-			switch {
-			case err != nil:
-				return err
-			case r.Clean:
-				fmt.Fprintf(a.Stderr, "%s: %s: nothing to approve\n", a.Name, r.Name)
-			case o.Dismiss:
-				fmt.Fprintf(a.Stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.Name, r.Name)
-			case len(r.Refused) > 0:
-				fmt.Fprintf(a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.Name, r.Name,
-					len(r.Items)-len(r.Refused), len(r.Items),
-					surface.Escape(strings.Join(r.Refused, ", ")))
-			default:
-				fmt.Fprintf(a.Stderr, "%s: %s is approved\n", a.Name, r.Name)
-			}
-			return nil
-		}),
+		RunE:              a.Reporting(&r.asJSON, r.run),
 	}
-	addProjectFlag(a, c, &dir)
+	addProjectFlag(a, c, &r.dir)
 	a.AllowFlags(c)
-	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
-	c.Flags().StringArrayVar(&o.Items, "item", nil,
+	c.Flags().StringVar(&r.approve, "approve", "", "approve exactly what was shown with this `digest`")
+	c.Flags().StringArrayVar(&r.o.Items, "item", nil,
 		"approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
-	c.Flags().BoolVar(&o.Unlocked, "unlocked", false,
+	c.Flags().BoolVar(&r.o.Unlocked, "unlocked", false,
 		"approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")
-	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
+	c.Flags().BoolVar(&r.o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
+	c.Flags().BoolVar(&r.asJSON, "json", false, "print the changes as one JSON document")
 	return c
+}
+
+// reviewer is one call of review.
+type reviewer struct {
+	a            *app.App
+	dir, approve string
+	asJSON       bool
+	o            launch.ReviewOptions
+	chosen       bool // each item was asked for
+}
+
+func (r *reviewer) checkArguments(c *cobra.Command, names []string) error {
+	dash := c.ArgsLenAtDash()
+	if dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
+		return errors.New("takes one NAME; arguments for 'hallmark run' follow '--'")
+	}
+	if len(names) == 0 && (r.o.Items != nil || r.o.Dismiss || r.o.Unlocked) {
+		return errors.New("--item, --dismiss and --unlocked are about one server: name it")
+	}
+	return nil
+}
+
+func (r *reviewer) run(c *cobra.Command, names []string) error {
+	h, err := r.a.Host(r.dir)
+	if err != nil {
+		return err
+	}
+	if r.approve != "" {
+		if r.o.Approve, err = digest.Parse(r.approve); err != nil {
+			return app.Usage(c, err)
+		}
+	}
+	ctx := c.Context()
+	if len(names) == 0 {
+		return reviewWaiting(ctx, r.a, h, r.dir, r.o.Approve, r.asJSON)
+	}
+	r.o.Arguments = names[1:]
+	r.o.Choose = func(seen *launch.Reviewed) ([]string, error) { return r.choose(ctx, seen) }
+	r.o.Confirm = func(seen *launch.Reviewed) (host.Consent, error) { return r.confirm(ctx, seen) }
+	seen, err := launch.Review(ctx, h, r.dir, names[0], r.o)
+	seen = cmp.Or(seen, &launch.Reviewed{})
+	if r.asJSON {
+		return r.a.WriteJSON(reviewJSON(seen, err), err)
+	}
+	return r.report(seen, err)
+}
+
+// choose asks for each item of what drifted, at a terminal.
+func (r *reviewer) choose(ctx context.Context, seen *launch.Reviewed) (items []string, err error) {
+	if r.asJSON || len(seen.Items) < 2 || !term.IsTerminal(int(r.a.Stdin.Fd())) {
+		return nil, nil // one question is enough
+	}
+	r.chosen = true
+	showReview(r.a, r.a.Stderr, seen)
+	return chooseItems(ctx, r.a, seen.Items)
+}
+
+// confirm shows what is approved, if it was not chosen item by item, and asks.
+func (r *reviewer) confirm(ctx context.Context, seen *launch.Reviewed) (host.Consent, error) {
+	switch {
+	case r.chosen && len(seen.Refused) == len(seen.Items):
+		return host.NoConsent, nil
+	case r.chosen: // each was asked for
+		fmt.Fprintln(r.a.Stderr)
+		showConsent(r.a, r.a.Stderr, seen.Consent())
+		return host.InformedConsent, nil
+	case !r.asJSON:
+		showReview(r.a, r.a.Stderr, seen)
+	}
+	if seen.Note == nil && !r.asJSON {
+		if err := pageSurface(ctx, r.a, seen.Name, seen.Surface); err != nil {
+			return host.NoConsent, err
+		}
+	}
+	return r.a.Ask(ctx, "Approve this?")
+}
+
+func reviewJSON(r *launch.Reviewed, err error) any {
+	result := struct {
+		app.Outcome
+		Consent digest.Digest       `json:"consent"`
+		Entry   project.ServerLock  `json:"entry"`
+		Launch  *project.LaunchLock `json:"launch,omitempty"` // of a server that is not locked
+		Extra   []string            `json:"extra_arguments,omitempty"`
+		Runtime *project.Runtime    `json:"runtime,omitempty"`
+		Changes []surface.Change    `json:"changes"`
+		Weaker  []project.Weakening `json:"weaker,omitempty"`
+		Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
+	}{app.OutcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker,
+		r.Refused}
+	if r.Surface != nil || r.Unlocked != nil {
+		result.Consent = r.Consent()
+	}
+	if r.Unlocked != nil {
+		launch := r.Unlocked.Launch()
+		result.Launch = &launch
+	}
+	return result
+}
+
+// report says what is approved now.
+func (r *reviewer) report(seen *launch.Reviewed, err error) error {
+	for _, key := range seen.Absent {
+		fmt.Fprintf(r.a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", r.a.Name, seen.Name,
+			surface.Escape(key),
+			"approved, and not shown to the client at "+seen.Note.At.Format("2006-01-02 15:04:05Z"))
+	}
+	if seen.Clean {
+		showVarying(r.a.Stderr, seen.Varying())
+	}
+	switch {
+	case err != nil:
+		return err
+	case seen.Clean:
+		fmt.Fprintf(r.a.Stderr, "%s: %s: nothing to approve\n", r.a.Name, seen.Name)
+	case r.o.Dismiss:
+		fmt.Fprintf(r.a.Stderr, "%s: %s: what was seen is not approved, and forgotten\n", r.a.Name, seen.Name)
+	case len(seen.Refused) > 0:
+		fmt.Fprintf(r.a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", r.a.Name, seen.Name,
+			len(seen.Items)-len(seen.Refused), len(seen.Items),
+			surface.Escape(strings.Join(seen.Refused, ", ")))
+	default:
+		fmt.Fprintf(r.a.Stderr, "%s: %s is approved\n", r.a.Name, seen.Name)
+	}
+	return nil
 }
 
 // reviewWaiting shows all servers that wait for approval, and asks once.

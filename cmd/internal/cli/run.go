@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 	"runtime/debug"
@@ -34,17 +35,7 @@ func spareCollector() {
 	time.AfterFunc(startTime, func() { debug.SetGCPercent(usual) })
 }
 
-func runCommand(a *app.App) *cobra.Command {
-	var (
-		dir, logFile string
-		o            launch.RunOptions
-		log          trail.Options
-	)
-	c := &cobra.Command{
-		Use:     "run NAME [-- arguments]",
-		Short:   "Start a locked server from verified bytes, and guard it",
-		Example: "notes\nnotes --log calls.jsonl -- --verbose",
-		Long: `Verify everything that the lock claims of a server, start it from the bytes that were
+const runHelp = `Verify everything that the lock claims of a server, start it from the bytes that were
 verified, and relay between it and the MCP client on standard input and output. What
 the server shows is compared with the approved surface before any call is let through;
 what differs is withheld. A server of type "http" is reached at its URL, of which nothing but
@@ -54,8 +45,15 @@ A server without an entry in hallmark.lock is refused, unless hallmark.toml says
 none (unlocked = true, or a verify block, which is enforced) or --unlocked does, and this
 machine approved its launch line: 'hallmark review NAME'. A server that this
 machine approved with a lock entry needs it: --unlocked does not replace it. Arguments after '--'
-are approved with the rest, unless the server's table has extra_arguments = "any".`,
+are approved with the rest, unless the server's table has extra_arguments = "any".`
 
+func runCommand(a *app.App) *cobra.Command {
+	r := &runner{a: a}
+	c := &cobra.Command{
+		Use:     "run NAME [-- arguments]",
+		Short:   "Start a locked server from verified bytes, and guard it",
+		Example: "notes\nnotes --log calls.jsonl -- --verbose",
+		Long:    runHelp,
 		Args: app.Args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
 			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
@@ -64,65 +62,78 @@ are approved with the rest, unless the server's table has extra_arguments = "any
 			return nil
 		}),
 		ValidArgsFunction: completeServers,
-		RunE: func(c *cobra.Command, names []string) error {
-			if o.Unlocked && o.Settings.RequireLock {
-				return app.Usage(c, errors.New("--unlocked and --require-lock exclude each other"))
-			}
-			spareCollector()
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
-			if err := a.LogOptions(c, &log); err != nil {
-				return err
-			}
-			o.LogKey = log.Key // nobody is asked: standard input is the client's
-			o.Arguments = names[1:]
-			o.Stdin, o.Stdout, o.Stderr = a.Stdin, a.Stdout, a.Stderr
-			o.Judged = func(v policy.Verdict) {
-				a.Bars.Stop()
-				a.WriteWarnings(v, v.Warnings())
-				if v.Err() == nil {
-					program.ExplainWait(a.Name, names[0])
-				}
-			}
-			if logFile != "" {
-				f, err := workspace.OpenAppend(dir, logFile)
-				if err != nil {
-					return err
-				}
-				defer f.Close()
-				o.Log = f
-			}
-			if term.IsTerminal(int(a.Stdin.Fd())) { // else it is the client's
-				o.Ask = func(r *launch.Reviewed) (host.Consent, error) {
-					showReview(a, a.Stderr, r)
-					if err := pageSurface(c.Context(), a, r.Name, r.Surface); err != nil {
-						return host.NoConsent, err
-					}
-					return a.Ask(c.Context(), "Approve this?")
-				}
-			}
-			code, err := launch.Run(c.Context(), h, dir, names[0], o)
-			if err != nil {
-				return err
-			}
-			if code != 0 {
-				return program.ServerExit(code)
-			}
-			return nil
-		},
+		RunE:              r.run,
 	}
-	addProjectFlag(a, c, &dir)
+	addProjectFlag(a, c, &r.dir)
 	a.AllowFlags(c)
 	a.PlaceFlags(c)
-	app.LogKeyFlag(c, &log)
-	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false,
+	app.LogKeyFlag(c, &r.log)
+	c.Flags().BoolVar(&r.o.TrustLock, "trust-lock", false,
 		"accept the lock of this checkout without this machine's approval")
-	c.Flags().BoolVar(&o.Unlocked, "unlocked", false,
+	c.Flags().BoolVar(&r.o.Unlocked, "unlocked", false,
 		"start a server that is not locked, if this machine approved its launch line")
-	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false,
+	c.Flags().BoolVar(&r.o.Settings.RequireLock, "require-lock", false,
 		"refuse a server that is not locked, whatever hallmark.toml says")
-	c.Flags().StringVar(&logFile, "log", "", "append one JSON line for each call to `file`")
+	c.Flags().StringVar(&r.logFile, "log", "", "append one JSON line for each call to `file`")
 	return c
+}
+
+// runner is one call of run.
+type runner struct {
+	a            *app.App
+	dir, logFile string
+	o            launch.RunOptions
+	log          trail.Options
+}
+
+func (r *runner) run(c *cobra.Command, names []string) error {
+	if r.o.Unlocked && r.o.Settings.RequireLock {
+		return app.Usage(c, errors.New("--unlocked and --require-lock exclude each other"))
+	}
+	spareCollector()
+	h, err := r.a.Host(r.dir)
+	if err != nil {
+		return err
+	}
+	if err := r.a.LogOptions(c, &r.log); err != nil {
+		return err
+	}
+	r.o.LogKey = r.log.Key // nobody is asked: standard input is the client's
+	r.o.Arguments = names[1:]
+	r.o.Stdin, r.o.Stdout, r.o.Stderr = r.a.Stdin, r.a.Stdout, r.a.Stderr
+	r.o.Judged = func(v policy.Verdict) {
+		r.a.Bars.Stop()
+		r.a.WriteWarnings(v, v.Warnings())
+		if v.Err() == nil {
+			program.ExplainWait(r.a.Name, names[0])
+		}
+	}
+	if r.logFile != "" {
+		f, err := workspace.OpenAppend(r.dir, r.logFile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r.o.Log = f
+	}
+	if term.IsTerminal(int(r.a.Stdin.Fd())) { // else it is the client's
+		r.o.Ask = func(seen *launch.Reviewed) (host.Consent, error) { return r.ask(c.Context(), seen) }
+	}
+	code, err := launch.Run(c.Context(), h, r.dir, names[0], r.o)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return program.ServerExit(code)
+	}
+	return nil
+}
+
+// ask shows what the server changed since it was approved, and asks whether that is approved, too.
+func (r *runner) ask(ctx context.Context, seen *launch.Reviewed) (host.Consent, error) {
+	showReview(r.a, r.a.Stderr, seen)
+	if err := pageSurface(ctx, r.a, seen.Name, seen.Surface); err != nil {
+		return host.NoConsent, err
+	}
+	return r.a.Ask(ctx, "Approve this?")
 }

@@ -24,15 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func scanCommand(a *app.App) *cobra.Command {
-	var o scan.Options
-	var details bool
-	g := &gate{what: "scan", dir: &o.Dir}
-	c := &cobra.Command{
-		Use:     "scan [PATH...]",
-		Short:   "Show what your MCP clients start, and how to pin it",
-		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json\n--project . --sarif",
-		Long: `Read the files of every MCP client that Hallmark knows, yours and the project's, or the
+const scanHelp = `Read the files of every MCP client that Hallmark knows, yours and the project's, or the
 files and projects that you name. Each server is one line, which begins with how far it is
 covered, the worst first:
 
@@ -57,7 +49,17 @@ also one that is disabled, has a URL or starts a script of the checkout. That ho
 every scan of such a file. A hallmark.toml in a client's directory counts for nothing: the
 directory is part of the project that holds it. Skills, agents and commands that no lock
 covers are warnings, which show what they can run. --strict refuses them, and each opt-out
-of a hallmark.toml, also in a project below this one.`,
+of a hallmark.toml, also in a project below this one.`
+
+func scanCommand(a *app.App) *cobra.Command {
+	var o scan.Options
+	var details bool
+	g := &gate{what: "scan", dir: &o.Dir}
+	c := &cobra.Command{
+		Use:     "scan [PATH...]",
+		Short:   "Show what your MCP clients start, and how to pin it",
+		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json\n--project . --sarif",
+		Long:    scanHelp,
 		RunE: g.run(a, func(c *cobra.Command, paths []string) error {
 			if err := setScanned(c, &o, paths); err != nil {
 				return err
@@ -76,23 +78,7 @@ of a hallmark.toml, also in a project below this one.`,
 				return err
 			}
 			findNews(c.Context(), a, h, o, found)
-			unwritten := g.summarize(a, found.Verdict, nil)
-			err = errors.Join(found.Verdict.Err(), unwritten)
-			switch {
-			case g.sarif:
-				return a.WriteJSON(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
-			case g.json:
-				return a.WriteJSON(struct {
-					app.Outcome
-					*scan.Result
-				}{app.OutcomeOf(found.Verdict, err), found}, err)
-			case unwritten != nil:
-				return err
-			}
-			if details {
-				return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
-			}
-			return errors.Join(showScanned(a.Stdout, found), scanError(a, found, err))
+			return reportScanned(a, g, found, details)
 		}),
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
@@ -106,6 +92,27 @@ of a hallmark.toml, also in a project below this one.`,
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
 	g.flags(c, "print servers and findings as one JSON document", "print the findings as SARIF 2.1.0")
 	return c
+}
+
+// reportScanned prints what was found, in the form that the flags ask for.
+func reportScanned(a *app.App, g *gate, found *scan.Result, details bool) error {
+	unwritten := g.summarize(a, found.Verdict, nil)
+	err := errors.Join(found.Verdict.Err(), unwritten)
+	switch {
+	case g.sarif:
+		return a.WriteJSON(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
+	case g.json:
+		return a.WriteJSON(struct {
+			app.Outcome
+			*scan.Result
+		}{app.OutcomeOf(found.Verdict, err), found}, err)
+	case unwritten != nil:
+		return err
+	}
+	if details {
+		return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
+	}
+	return errors.Join(showScanned(a.Stdout, found), scanError(a, found, err))
 }
 
 // findNews finds what is new in the files of the user's clients, and remembers it. That it cannot is only a warning.

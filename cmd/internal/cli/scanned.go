@@ -53,9 +53,23 @@ func showScanned(out io.Writer, found *scan.Result) error {
 		t.add(word, surface.Escape(name), clients.Title(s.Client), surface.Escape(scannedText(s)))
 	}
 	t.writeTo(w)
-	shown := len(servers) > 0
+	if shown := showRules(w, found.Rules); !shown && len(servers) == 0 {
+		fmt.Fprint(w, describeNothing(found))
+		return w.err
+	}
+	if len(found.Rules) > 0 {
+		fmt.Fprintln(w, "\nAdd -v to see what is wrong with each, and what to write.")
+	}
+	if next := nextCommand(servers); next != "" && !strings.Contains(next, "hallmark scan") {
+		writeFolded(w, next, "  ")
+	}
+	return w.err
+}
+
+// showRules prints what is wrong and is no server's. It reports whether there was anything.
+func showRules(w io.Writer, rules []policy.Finding) (shown bool) {
 	programs := 0
-	for _, f := range found.Rules {
+	for _, f := range rules {
 		what := "refused"
 		switch e := f.Evidence; {
 		case e.Rule == launcher.RuleProgram:
@@ -77,17 +91,7 @@ func showScanned(out io.Writer, found *scan.Result) error {
 		fmt.Fprintf(w, "warning  %s that clients run themselves, without Hallmark\n",
 			evidence.Count(programs, "command line"))
 	}
-	if !shown {
-		fmt.Fprint(w, describeNothing(found))
-		return w.err
-	}
-	if len(found.Rules) > 0 {
-		fmt.Fprintln(w, "\nAdd -v to see what is wrong with each, and what to write.")
-	}
-	if next := nextCommand(servers); next != "" && !strings.Contains(next, "hallmark scan") {
-		writeFolded(w, next, "  ")
-	}
-	return w.err
+	return shown
 }
 
 // isRefused reports whether a rule refuses a server.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,16 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func statusCommand(a *app.App) *cobra.Command {
-	var o scan.Options
-	var asJSON, hook bool
-	// --status changed what was published, before 'deprecate', 'yank' and 'restore'
-	published := author.StatusCommand(a)
-	c := &cobra.Command{
-		Use:     "status",
-		Short:   "Show every MCP server and whether it is protected",
-		Example: "\n--client cursor\n--project .\n--json",
-		Long: `Show each MCP server that your clients start, and those of the project in the current
+const statusHelp = `Show each MCP server that your clients start, and those of the project in the current
 directory, one line each. What needs you comes first:
 
   changed       its files are not those that are locked
@@ -46,7 +38,18 @@ directory, one line each. What needs you comes first:
   protected     verified by Hallmark at every start
   off           its client does not start it
 
-'hallmark scan' says more of each, and ends with an error if something is open.`,
+'hallmark scan' says more of each, and ends with an error if something is open.`
+
+func statusCommand(a *app.App) *cobra.Command {
+	var o scan.Options
+	var asJSON, hook bool
+	// --status changed what was published, before 'deprecate', 'yank' and 'restore'
+	published := author.StatusCommand(a)
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show every MCP server and whether it is protected",
+		Example: "\n--client cursor\n--project .\n--json",
+		Long:    statusHelp,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, paths []string) error {
 			if c.Flags().Changed("status") {
 				return changePublished(a, c, published, paths, asJSON)
@@ -62,21 +65,10 @@ directory, one line each. What needs you comes first:
 			if err != nil {
 				return err
 			}
-			o.Program = app.OwnFile()    // without one nothing is protected
-			o.Home, _ = os.UserHomeDir() // without one there are no user's files
-			o.Rewritten = true
-			found, err := scan.Scan(c.Context(), h, o)
+			found, servers, err := findServers(c.Context(), a, h, o)
 			if err != nil {
 				return err
 			}
-			findNews(c.Context(), a, h, o, found)
-			servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
-				return s.Starts != clients.StartsServer || s.Client == "hallmark"
-			})
-			if err := check.FindChanged(c.Context(), h, servers); err != nil {
-				return err
-			}
-			slices.SortStableFunc(servers, func(a, b scan.Server) int { return cmp.Compare(rankOf(a), rankOf(b)) })
 			if hook {
 				return writeHook(a.Stdout, servers)
 			}
@@ -86,40 +78,76 @@ directory, one line each. What needs you comes first:
 					Servers []scan.Server `json:"servers"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
 			}
-			w := &failing{to: a.Stdout}
-			unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
-				return f.Evidence.Rule == launcher.RuleUnreadable
-			})
-			if len(servers) > 0 || !unread {
-				showStatus(w, servers, declaredServers(found))
-			}
-			for _, f := range found.Rules {
-				if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
-					fmt.Fprintln(w)
-					writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
-				}
-			}
-			if next := nextCommand(servers); next != "" {
-				fmt.Fprintln(w)
-				writeFolded(w, next, "  ")
-			}
-			return w.err
+			return reportStatus(a.Stdout, found, servers)
 		}),
 	}
-	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
-	c.Flags().Lookup("project").NoOptDefVal = "."
-	c.Flags().StringSliceVar(&o.Clients, "client", nil,
-		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
-	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
+	addScanFlags(c, &o)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the servers as one JSON document")
 	c.Flags().BoolVar(&hook, "hook", false, "print what needs you, if anything, for a hook of a client")
-	published.Flags().VisitAll(func(f *pflag.Flag) {
+	addHidden(c, published)
+	return c
+}
+
+// addHidden has c take the flags of another command, too, which its help does not show.
+func addHidden(c, other *cobra.Command) {
+	other.Flags().VisitAll(func(f *pflag.Flag) {
 		if c.Flags().Lookup(f.Name) == nil {
 			f.Hidden = true
 			c.Flags().AddFlag(f)
 		}
 	})
-	return c
+}
+
+// addScanFlags adds the flags that choose whose servers are looked at.
+func addScanFlags(c *cobra.Command, o *scan.Options) {
+	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
+	c.Flags().Lookup("project").NoOptDefVal = "."
+	c.Flags().StringSliceVar(&o.Clients, "client", nil,
+		"only servers of this `client`: "+strings.Join(clients.Names(), ", "))
+	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
+}
+
+// findServers finds the servers that clients start, and what of their files changed. Those that need the user are
+// first.
+func findServers(ctx context.Context, a *app.App, h *host.Host, o scan.Options) (*scan.Result, []scan.Server, error) {
+	o.Program = app.OwnFile()    // without one nothing is protected
+	o.Home, _ = os.UserHomeDir() // without one there are no user's files
+	o.Rewritten = true
+	found, err := scan.Scan(ctx, h, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	findNews(ctx, a, h, o, found)
+	servers := slices.DeleteFunc(slices.Clone(found.Servers), func(s scan.Server) bool {
+		return s.Starts != clients.StartsServer || s.Client == "hallmark"
+	})
+	if err := check.FindChanged(ctx, h, servers); err != nil {
+		return nil, nil, err
+	}
+	slices.SortStableFunc(servers, func(a, b scan.Server) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+	return found, servers, nil
+}
+
+// reportStatus prints a line for each server, the files that could not be read, and what to type next.
+func reportStatus(out io.Writer, found *scan.Result, servers []scan.Server) error {
+	w := &failing{to: out}
+	unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
+		return f.Evidence.Rule == launcher.RuleUnreadable
+	})
+	if len(servers) > 0 || !unread {
+		showStatus(w, servers, declaredServers(found))
+	}
+	for _, f := range found.Rules {
+		if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
+			fmt.Fprintln(w)
+			writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
+		}
+	}
+	if next := nextCommand(servers); next != "" {
+		fmt.Fprintln(w)
+		writeFolded(w, next, "  ")
+	}
+	return w.err
 }
 
 // changePublished runs the command published, of which c has the flags, and names the one that replaces it.

@@ -79,6 +79,13 @@ moved or repaired: the next command that uses a bad slot does that.`,
 	return c
 }
 
+const storePruneHelp = `Remove what the locks of this machine's projects do not name: those for which it has
+installed or approved something. Remembered scans of plugins' scripts go too. What is
+younger than --older-than stays.
+
+Damaged contents are in quarantine, for inspection. They are removed after
+--quarantine-older-than, or the oldest first if there is more than --quarantine-bytes.`
+
 func storePruneCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var o check.Pruning
@@ -86,13 +93,8 @@ func storePruneCommand(a *app.App) *cobra.Command {
 		Use:     "prune",
 		Short:   "Remove what no lock of this machine's projects names",
 		Example: "\n--older-than 1h",
-		Long: `Remove what the locks of this machine's projects do not name: those for which it has
-installed or approved something. Remembered scans of plugins' scripts go too. What is
-younger than --older-than stays.
-
-Damaged contents are in quarantine, for inspection. They are removed after
---quarantine-older-than, or the oldest first if there is more than --quarantine-bytes.`,
-		Args: app.Args(cobra.NoArgs),
+		Long:    storePruneHelp,
+		Args:    app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			if o.Age < 0 || o.QuarantineAge < 0 || o.QuarantineSize < 0 {
 				return app.Usage(c, errors.New("a span or a size cannot be negative"))

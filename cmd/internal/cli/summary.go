@@ -54,31 +54,7 @@ func failed(what string, problem error) string {
 }
 
 func markdown(what string, v policy.Verdict, unseen []string) string {
-	byWord := map[string][]string{}
-	for _, f := range v.Findings {
-		word := ""
-		switch {
-		case f.Class != evidence.OK:
-			word = "refused"
-		case f.Evidence.Outcome == evidence.Waived:
-			word = "waived"
-		case f.Warning:
-			word = "warning"
-		default:
-			continue
-		}
-		e := f.Evidence
-		rule := e.Rule
-		if rule == "" {
-			rule = string(e.Scheme) + " " + string(e.Outcome)
-		}
-		at := e.Where
-		if e.Place.File != "" {
-			at = e.Place.Show()
-		}
-		byWord[word] = append(byWord[word],
-			fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
-	}
+	byWord := rowsByWord(v)
 	var b strings.Builder
 	mark, verdict := "✅", "nothing is refused"
 	if err := v.Err(); err != nil {
@@ -111,6 +87,36 @@ func markdown(what string, v policy.Verdict, unseen []string) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// rowsByWord returns rows of the table: those of what is refused, waived and a warning.
+func rowsByWord(v policy.Verdict) map[string][]string {
+	byWord := map[string][]string{}
+	for _, f := range v.Findings {
+		word := ""
+		switch {
+		case f.Class != evidence.OK:
+			word = "refused"
+		case f.Evidence.Outcome == evidence.Waived:
+			word = "waived"
+		case f.Warning:
+			word = "warning"
+		default:
+			continue
+		}
+		e := f.Evidence
+		rule := e.Rule
+		if rule == "" {
+			rule = string(e.Scheme) + " " + string(e.Outcome)
+		}
+		at := e.Where
+		if e.Place.File != "" {
+			at = e.Place.Show()
+		}
+		byWord[word] = append(byWord[word],
+			fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
+	}
+	return byWord
 }
 
 // cell returns text from outside for a cell of a table: visible characters, escaped where Markdown

@@ -216,14 +216,7 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			if err != nil {
 				return err
 			}
-			seen := &program.Shown{}
-			if len(names) == 2 {
-				seen.Surface, err = s.readStored(a, c, names[1])
-			} else if isFile(names[0]) {
-				return app.Usage(c, errors.New("name a server, or two files"))
-			} else {
-				seen, err = s.capture(a, c, names[0])
-			}
+			seen, err := s.readOther(a, c, names)
 			if err != nil {
 				return err
 			}
@@ -252,6 +245,18 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 	}
 	s.register(c, a)
 	return c
+}
+
+// readOther reads the second of two surfaces, or starts the server whose locked one is the first.
+func (s *surfaceFlags) readOther(a *app.App, c *cobra.Command, names []string) (*program.Shown, error) {
+	switch {
+	case len(names) == 2:
+		stored, err := s.readStored(a, c, names[1])
+		return &program.Shown{Surface: stored}, err
+	case isFile(names[0]):
+		return nil, app.Usage(c, errors.New("name a server, or two files"))
+	}
+	return s.capture(a, c, names[0])
 }
 
 func surfaceShowCommand(a *app.App) *cobra.Command {

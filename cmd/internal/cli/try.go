@@ -17,6 +17,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+const tryHelp = `Do with a package what its users will do, before you publish it. Hallmark packs a directory
+with a package.json or pyproject.toml as npm and Python's build do, and hashes the file. It
+checks the server.json there (for a file: in this directory) or begins one. It installs the
+file with all that it depends on as 'hallmark pin' would, starts it and prints what it shows
+a model. Nothing is published. A directory's own build scripts run, and so does the server;
+the install scripts of packages do not.`
+
 func tryCommand(a *app.App) *cobra.Command {
 	var o launch.TrialOptions
 	var asJSON bool
@@ -24,12 +31,7 @@ func tryCommand(a *app.App) *cobra.Command {
 		Use:     "try DIR | TARBALL | WHEEL [-- ARGUMENT...]",
 		Short:   "Rehearse a release: pack, check, install and start it",
 		Example: ".\ndist/notes-1.4.0-py3-none-any.whl\nacme-notes-1.4.0.tgz --variable API_KEY -- --read-only",
-		Long: `Do with a package what its users will do, before you publish it. Hallmark packs a directory
-with a package.json or pyproject.toml as npm and Python's build do, and hashes the file. It
-checks the server.json there (for a file: in this directory) or begins one. It installs the
-file with all that it depends on as 'hallmark pin' would, starts it and prints what it shows
-a model. Nothing is published. A directory's own build scripts run, and so does the server;
-the install scripts of packages do not.`,
+		Long:    tryHelp,
 		Args: func(c *cobra.Command, words []string) error {
 			if dash := c.ArgsLenAtDash(); dash > 0 {
 				words = words[:dash]
@@ -57,22 +59,11 @@ the install scripts of packages do not.`,
 			if asJSON {
 				return writeTrial(a, t, err)
 			}
-			author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
-			a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
-			if t.Removed {
-				fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
-			}
-			if err != nil {
+			if err := warnOfTrial(a, t, err); err != nil {
 				return err
 			}
 			o.Next(t)
-			showVarying(a.Stderr, t.Shown.Varying)
-			fmt.Fprintln(a.Stdout)
-			if err := showItems(a.Stdout, t.Shown.Surface); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Stderr, "%s: nothing was published; next: %s\n", a.Name, nextOfTrial(t))
-			return nil
+			return showTried(a, t)
 		}),
 	}
 	a.AllowFlags(c)
@@ -81,6 +72,27 @@ the install scripts of packages do not.`,
 	c.Flags().StringVar(&o.Bin, "bin", "", "`name` of the executable to start, if the package has several")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")
 	return c
+}
+
+// warnOfTrial prints what the author should know of, and returns err.
+func warnOfTrial(a *app.App, t *launch.Trial, err error) error {
+	author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
+	a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
+	if t.Removed {
+		fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
+	}
+	return err
+}
+
+// showTried prints what a server that was tried shows a model, and what comes next.
+func showTried(a *app.App, t *launch.Trial) error {
+	showVarying(a.Stderr, t.Shown.Varying)
+	fmt.Fprintln(a.Stdout)
+	if err := showItems(a.Stdout, t.Shown.Surface); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: nothing was published; next: %s\n", a.Name, nextOfTrial(t))
+	return nil
 }
 
 // trialText says how far a trial came, a line for each thing that is known.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -24,20 +26,22 @@ func addClientFlags(c *cobra.Command, f *pin.ClientFiles) {
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
 }
 
+const unpinHelp = `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
+the servers from hallmark.lock with the files beside it and this machine's approval. If a
+client wrote its file anew since, the command and the arguments are restored, and no more.
+hallmark.toml is left alone. FILE.hallmark has the old entries. In a project it may be somebody
+else's, so you see what a file there would get back, and are asked. If an entry was edited
+since, nothing is undone.`
+
 func unpinCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON, yes bool
 	var o pin.UnpinOptions
 	c := &cobra.Command{
-		Use:     "unpin NAME...",
-		Short:   "Restore clients' entries and unlock the servers",
-		Example: "notes",
-		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
-the servers from hallmark.lock with the files beside it and this machine's approval. If a
-client wrote its file anew since, the command and the arguments are restored, and no more.
-hallmark.toml is left alone. FILE.hallmark has the old entries. In a project it may be somebody
-else's, so you see what a file there would get back, and are asked. If an entry was edited
-since, nothing is undone.`,
+		Use:               "unpin NAME...",
+		Short:             "Restore clients' entries and unlock the servers",
+		Example:           "notes",
+		Long:              unpinHelp,
 		Args:              app.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -49,19 +53,7 @@ since, nothing is undone.`,
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.Files.Home, _ = os.UserHomeDir() // without one there are no user's files
-			o.Confirm = func(all []pin.Restored) (bool, error) {
-				for _, x := range all {
-					fmt.Fprintf(a.Stderr, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
-					for line := range strings.Lines(x.Was) {
-						fmt.Fprintf(a.Stderr, "  restores    %s\n", surface.Escape(strings.TrimSpace(line)))
-					}
-				}
-				if yes {
-					return true, nil
-				}
-				answer, err := a.Ask(c.Context(), "Restore this?")
-				return answer == host.InformedConsent, err
-			}
+			o.Confirm = func(all []pin.Restored) (bool, error) { return askRestored(c.Context(), a, all, yes) }
 			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
 				if undone == nil {
@@ -76,17 +68,7 @@ since, nothing is undone.`,
 				return err
 			}
 			for _, u := range undone {
-				for _, file := range u.Restored {
-					fmt.Fprintf(a.Stderr, "%s: %s is restored in %s\n", a.Name, u.Name, surface.Escape(file))
-				}
-				if u.Unlocked {
-					fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
-					if u.Declared {
-						fmt.Fprintf(a.Stderr,
-							"%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it "+
-								"is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
-					}
-				}
+				reportUnpinned(a, u)
 			}
 			return nil
 		}),
@@ -97,4 +79,38 @@ since, nothing is undone.`,
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c
+}
+
+// askRestored shows what clients' files get back, and asks unless yes is set.
+func askRestored(ctx context.Context, a *app.App, all []pin.Restored, yes bool) (bool, error) {
+	if showRestored(a.Stderr, all); yes {
+		return true, nil
+	}
+	answer, err := a.Ask(ctx, "Restore this?")
+	return answer == host.InformedConsent, err
+}
+
+// showRestored prints what clients' files get back.
+func showRestored(w io.Writer, all []pin.Restored) {
+	for _, x := range all {
+		fmt.Fprintf(w, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
+		for line := range strings.Lines(x.Was) {
+			fmt.Fprintf(w, "  restores    %s\n", surface.Escape(strings.TrimSpace(line)))
+		}
+	}
+}
+
+// reportUnpinned says what a client's files got back, and whether the server is unlocked.
+func reportUnpinned(a *app.App, u pin.Unpinned) {
+	for _, file := range u.Restored {
+		fmt.Fprintf(a.Stderr, "%s: %s is restored in %s\n", a.Name, u.Name, surface.Escape(file))
+	}
+	if u.Unlocked {
+		fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
+		if u.Declared {
+			fmt.Fprintf(a.Stderr,
+				"%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it "+
+					"is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
+		}
+	}
 }

@@ -18,16 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func upgradeCommand(a *app.App) *cobra.Command {
-	var (
-		f       facetFlags
-		consent consentFlags
-	)
-	c := &cobra.Command{
-		Use:     "upgrade [NAME[@VERSION]...]",
-		Short:   "Take the newest versions of facets and servers",
-		Example: "--dry-run\nnotes@1.5.0\n@acme/reviewer --accept-tag",
-		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
+const upgradeHelp = `Resolve facets and locked servers anew, all or those that are named, and show what changes
 before anything is written: of a facet every version, hash and member with the differences
 of its text, of a server the old and the new digests and its surface's differences,
 classified. Servers that facets declare are looked at with their facets, or by their own
@@ -40,7 +31,16 @@ shows both commits and what differs, and asks (--yes consents). A server that is
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
 image's tag stays as it is and is resolved anew. What leads to an older version than the
 locked one is shown as a rollback. What changes of facets needs consent, and each server
-does. All of it is written, or nothing.`,
+does. All of it is written, or nothing.`
+
+func upgradeCommand(a *app.App) *cobra.Command {
+	var f facetFlags
+	var consent consentFlags
+	c := &cobra.Command{
+		Use:               "upgrade [NAME[@VERSION]...]",
+		Short:             "Take the newest versions of facets and servers",
+		Example:           "--dry-run\nnotes@1.5.0\n@acme/reviewer --accept-tag",
+		Long:              upgradeHelp,
 		ValidArgsFunction: completeDeclared,
 		RunE: a.Reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.Host(f.dir)
@@ -60,10 +60,7 @@ does. All of it is written, or nothing.`,
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm, o.Pin.Begin = consent.askConsent(c.Context(), a, func(w io.Writer, p *pin.Pinned) {
-				showUpgrade(a, w, p)
-			}), consent.askBeforeSending(c.Context(), a, h)
-			o.Pin.Start = consent.askBeforeStart(c.Context(), a, showMoves)
+			consent.ask(c.Context(), a, h, &o.Pin, func(w io.Writer, p *pin.Pinned) { showUpgrade(a, w, p) }, showMoves)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
@@ -73,17 +70,7 @@ does. All of it is written, or nothing.`,
 			}
 			out, err := facets.Upgrade(c.Context(), h, f.dir, names, o)
 			a.Bars.Stop()
-			if f.asJSON {
-				return a.WriteJSON(upgradeResult(out, err), err)
-			}
-			if err != nil {
-				return err
-			}
-			if out.Facets != nil {
-				err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict),
-					showInstallation(a.Stdout, a.Stderr, out.Facets, &f))
-			}
-			return errors.Join(err, showUpgraded(a.Stdout, out))
+			return reportUpgrade(a, &f, out, err)
 		}),
 	}
 	f.register(a, c)
@@ -94,6 +81,21 @@ does. All of it is written, or nothing.`,
 	c.Flags().BoolVar(&f.o.AcceptTag, "accept-tag", false,
 		"follow a tag of the named facets' repositories that was moved since it was locked, after asking")
 	return c
+}
+
+// reportUpgrade prints what was upgraded, or would be.
+func reportUpgrade(a *app.App, f *facetFlags, out *facets.Upgraded, err error) error {
+	if f.asJSON {
+		return a.WriteJSON(upgradeResult(out, err), err)
+	}
+	if err != nil {
+		return err
+	}
+	if out.Facets != nil {
+		err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict),
+			showInstallation(a.Stdout, a.Stderr, out.Facets, f))
+	}
+	return errors.Join(err, showUpgraded(a.Stdout, out))
 }
 
 // showUpgrade prints what the upgrade of a server changes, and everything that consent is asked
@@ -233,43 +235,8 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				}
 				return a.WriteJSON(r, err)
 			}
-			row := func(outdated, rollback bool, name, of, locked, wanted, newest, said string) error {
-				if !outdated && (newest == "" || newest == wanted) && said == "" {
-					return nil
-				}
-				note := "newest " + newest
-				if of != "" {
-					note += ", of the facet " + of
-				}
-				if rollback {
-					note += ", a rollback"
-				}
-				note += said
-				if outdated {
-					locked += " -> " + wanted
-				}
-				_, err := fmt.Fprintf(a.Stdout, "%s  %s  (%s)\n", name, surface.Escape(locked), surface.Escape(note))
-				return err
-			}
-			for _, s := range all.Facets {
-				locked := "(not locked)"
-				if s.Locked != nil {
-					locked = s.Locked.Revision()
-				}
-				if failed := row(s.Outdated(), s.Rollback(), s.Name, "", locked, s.Wanted,
-					s.Newest, ""); failed != nil {
-					return failed
-				}
-			}
-			for _, s := range all.Servers {
-				locked := "(not locked)"
-				if s.Locked != nil {
-					locked = shownVersion(s.Current)
-				}
-				if failed := row(s.Outdated(), s.Rollback(), s.Name, s.Facet, locked, s.Wanted,
-					s.Newest, publishedAt(s)+takenBack(s)); failed != nil {
-					return failed
-				}
+			if failed := showOutdated(a.Stdout, all); failed != nil {
+				return failed
 			}
 			return err
 		}),
@@ -279,4 +246,47 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
+}
+
+// showOutdated prints a line for each facet and server of which there is something newer.
+func showOutdated(w io.Writer, all facets.Status) error {
+	row := func(outdated, rollback bool, name, of, locked, wanted, newest, said string) error {
+		if !outdated && (newest == "" || newest == wanted) && said == "" {
+			return nil
+		}
+		note := "newest " + newest
+		if of != "" {
+			note += ", of the facet " + of
+		}
+		if rollback {
+			note += ", a rollback"
+		}
+		note += said
+		if outdated {
+			locked += " -> " + wanted
+		}
+		_, err := fmt.Fprintf(w, "%s  %s  (%s)\n", name, surface.Escape(locked), surface.Escape(note))
+		return err
+	}
+	for _, s := range all.Facets {
+		locked := "(not locked)"
+		if s.Locked != nil {
+			locked = s.Locked.Revision()
+		}
+		if failed := row(s.Outdated(), s.Rollback(), s.Name, "", locked, s.Wanted,
+			s.Newest, ""); failed != nil {
+			return failed
+		}
+	}
+	for _, s := range all.Servers {
+		locked := "(not locked)"
+		if s.Locked != nil {
+			locked = shownVersion(s.Current)
+		}
+		if failed := row(s.Outdated(), s.Rollback(), s.Name, s.Facet, locked, s.Wanted,
+			s.Newest, publishedAt(s)+takenBack(s)); failed != nil {
+			return failed
+		}
+	}
+	return nil
 }

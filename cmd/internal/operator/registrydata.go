@@ -28,6 +28,14 @@ func addPlaceFlags(c *cobra.Command, p *operate.Place) {
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
+const reverifyHelp = `Fetch the files of published servers again and recompute every hash that their
+records claim; and recompute the archives of facets, servers and plugins that the registry
+keeps. What no longer matches becomes a finding, shown with the record, which itself stays
+as it is. The same failure found again adds nothing. The registry may be serving
+meanwhile.
+
+Exit code 3 if a claim fails, 1 if a file could not be reached.`
+
 // reverifyCommand is hallmark-registry reverify.
 func reverifyCommand(a *app.App) *cobra.Command {
 	o := operate.ReverifyOptions{Fetch: fetch.ServerConfig()}
@@ -39,14 +47,8 @@ func reverifyCommand(a *app.App) *cobra.Command {
 		Use:     "reverify",
 		Short:   "Recompute the claims of published records",
 		Example: "--since 30d",
-		Long: `Fetch the files of published servers again and recompute every hash that their
-records claim; and recompute the archives of facets, servers and plugins that the registry
-keeps. What no longer matches becomes a finding, shown with the record, which itself stays
-as it is. The same failure found again adds nothing. The registry may be serving
-meanwhile.
-
-Exit code 3 if a claim fails, 1 if a file could not be reached.`,
-		Args: app.Args(cobra.NoArgs),
+		Long:    reverifyHelp,
+		Args:    app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
 			if err := setDefaultDir(&o.Data); err != nil {
 				return err
@@ -69,26 +71,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 			if r == nil {
 				r = &operate.Reverification{Failing: []string{}, Found: []operate.ReverifiedRecord{}}
 			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					*operate.Reverification
-				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
-			}
-			for _, found := range r.Found {
-				if len(found.Evidence) == 0 {
-					fmt.Fprintf(a.Stdout, "%s: holds again\n", surface.Escape(found.Subject))
-					continue
-				}
-				fmt.Fprintf(a.Stdout, "%s:\n", surface.Escape(found.Subject))
-				if failed := found.Evidence.WriteText(a.Stdout); failed != nil {
-					return errors.Join(failed, err)
-				}
-			}
-			fmt.Fprintf(a.Stderr, "%s: %s, %d with claims, %d failing, %s\n",
-				a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
-				evidence.Count(len(r.Found), "new finding"))
-			return err
+			return reportReverified(a, r, asJSON, err)
 		}),
 	}
 	f := c.Flags()
@@ -103,6 +86,30 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		"`host` that bundles may come from, besides github.com and gitlab.com; own: the domain of the server's name")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// reportReverified prints what fails now and did not before, and what holds again.
+func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err error) error {
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			*operate.Reverification
+		}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
+	}
+	for _, found := range r.Found {
+		if len(found.Evidence) == 0 {
+			fmt.Fprintf(a.Stdout, "%s: holds again\n", surface.Escape(found.Subject))
+			continue
+		}
+		fmt.Fprintf(a.Stdout, "%s:\n", surface.Escape(found.Subject))
+		if failed := found.Evidence.WriteText(a.Stdout); failed != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	fmt.Fprintf(a.Stderr, "%s: %s, %d with claims, %d failing, %s\n",
+		a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
+		evidence.Count(len(r.Found), "new finding"))
+	return err
 }
 
 // parseSince reads a moment, or a span before now.
@@ -124,6 +131,15 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 		fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
 }
 
+const importHelp = `Take the records of another MCP registry, named by its URL, or of a file: an export
+of this program, a page of a registry's list, or an array of server.json documents.
+Records keep the time of their first publishing and are marked as imported; nothing of
+them is recomputed, which 'hallmark-registry reverify' can do later.
+
+An import from a URL that was interrupted goes on where it stopped, and a later one asks
+only for what changed. Records that are here already are never replaced: one that is
+there with another document is reported, with exit code 3.`
+
 // importRecordsCommand is hallmark-registry import.
 func importRecordsCommand(a *app.App) *cobra.Command {
 	var o operate.ImportOptions
@@ -133,15 +149,8 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 		Use:     "import URL|FILE",
 		Short:   "Take the records of another registry, or of a dump",
 		Example: "https://registry.example.com\nrecords.jsonl --restore",
-		Long: `Take the records of another MCP registry, named by its URL, or of a file: an export
-of this program, a page of a registry's list, or an array of server.json documents.
-Records keep the time of their first publishing and are marked as imported; nothing of
-them is recomputed, which 'hallmark-registry reverify' can do later.
-
-An import from a URL that was interrupted goes on where it stopped, and a later one asks
-only for what changed. Records that are here already are never replaced: one that is
-there with another document is reported, with exit code 3.`,
-		Args: app.Args(cobra.ExactArgs(1)),
+		Long:    importHelp,
+		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if err := setDefaultDir(&o.Data); err != nil {
 				return err
@@ -165,21 +174,7 @@ there with another document is reported, with exit code 3.`,
 			if i == nil {
 				i = &operate.ImportResult{Conflicts: []string{}, Refused: []string{}}
 			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					*operate.ImportResult
-				}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
-			}
-			counts := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
-			if i.Followed > 0 {
-				counts = append(counts, fmt.Sprintf("%d with a new status", i.Followed))
-			}
-			if i.Invalid > 0 {
-				counts = append(counts, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
-			}
-			fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(counts, ", "))
-			return err
+			return reportImported(a, i, asJSON, err)
 		}),
 	}
 	f := c.Flags()
@@ -191,6 +186,25 @@ there with another document is reported, with exit code 3.`,
 		"begin from the start, not where the last import from the URL stopped or ended")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// reportImported prints how many records were added, and how many were not.
+func reportImported(a *app.App, i *operate.ImportResult, asJSON bool, err error) error {
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			*operate.ImportResult
+		}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
+	}
+	counts := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
+	if i.Followed > 0 {
+		counts = append(counts, fmt.Sprintf("%d with a new status", i.Followed))
+	}
+	if i.Invalid > 0 {
+		counts = append(counts, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
+	}
+	fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(counts, ", "))
+	return err
 }
 
 // exportCommand is hallmark-registry export.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
@@ -24,22 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
-// serveCommand is hallmark-registry serve.
-func serveCommand(a *app.App) *cobra.Command {
-	o := operate.ServeOptions{Fetch: fetch.ServerConfig()}
-	var validation string
-	var witnesses []string
-	network := app.NetworkFlags{}
-	sources := sourceFlags{}
-	login := loginFlags{}
-	limits := limitFlags{}
-	var archiveMiB int64
-	c := &cobra.Command{
-		Use:         "serve",
-		Short:       "Serve a registry",
-		Annotations: map[string]string{program.Hangup: "its files are read again"},
-		Example:     "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
-		Long: `Serve an MCP registry that fetches the files of every published server itself and
+const serveHelp = `Serve an MCP registry that fetches the files of every published server itself and
 recomputes their hashes. A publish needs a token that permits its name: of a login, or
 one made with 'registry token create'. With --allow-anonymous it needs none. Either way
 a package must name the server that it is published as.
@@ -50,105 +37,149 @@ A key of which nothing is found there signs nothing: bring that along, say --fir
 the key is new, or replace the log with --replace-log. A key that the registry creates
 itself is new.
 
-SIGHUP reads the files of --policy and --credentials again.`,
-		Args: app.Args(cobra.NoArgs),
+SIGHUP reads the files of --policy and --credentials again.`
+
+// serveCommand is hallmark-registry serve.
+func serveCommand(a *app.App) *cobra.Command {
+	s := &server{a: a, o: operate.ServeOptions{Fetch: fetch.ServerConfig()}}
+	c := &cobra.Command{
+		Use:         "serve",
+		Short:       "Serve a registry",
+		Annotations: map[string]string{program.Hangup: "its files are read again"},
+		Example:     "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
+		Long:        serveHelp,
+		Args:        app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			switch registry.Validation(validation) {
-			case registry.Off, registry.Observe, registry.Enforce:
-			default:
-				return app.Usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
-			}
-			if o.FirstLog && o.ReplaceLog != "" {
-				return app.Usage(c,
-					errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
-			}
-			err := setDefaultDir(&o.Data)
-			if err != nil {
+			if err := s.setOptions(c); err != nil {
 				return err
 			}
-			if o.Login, err = login.methods(); err != nil {
-				return app.Usage(c, err)
-			}
-			if o.Limits, err = limits.limits(); err != nil {
-				return app.Usage(c, err)
-			}
-			if o.ArchiveLimit = archiveMiB << 20; archiveMiB < 1 || o.ArchiveLimit > registry.MaxBlob {
-				return app.Usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
-			}
-			for _, w := range witnesses {
-				witness, err := log.ParseWitness(w)
-				if err != nil {
-					return app.Usage(c, err)
-				}
-				o.Witnesses = append(o.Witnesses, witness)
-			}
-			if o.Fetch.RootCAs, err = network.Set(); err != nil {
-				return err
-			}
-			reload := make(chan os.Signal, 1)
-			signal.Notify(reload, syscall.SIGHUP)
-			defer signal.Stop(reload)
-			o.Reload = reload
-			o.Commit, o.Built = app.FindRevision()
-			o.Validation = registry.Validation(validation)
-			if err := sources.set(&o.Fetch); err != nil {
-				return err
-			}
-			if sources.credentials != "" {
-				o.Credentials = sources.readCredentials
-			}
-			o.Fetch.GitHub.API = o.Login.GitHubAPI
-			if o.AllowAnonymous && !slices.Contains(o.Login.Offered, registry.MethodNone) {
-				// clients that always send a token log in so
-				o.Login.Offered = append(o.Login.Offered, registry.MethodNone)
-			}
-			o.Version = program.Release()
-			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
-			o.Listening = func(addr net.Addr) {
-				fmt.Fprintf(a.Stderr, "%s: registry at http://%s, data in %s\n", a.Name, addr, o.Data)
-			}
-			return operate.Serve(c.Context(), o)
+			return s.serve(c.Context())
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
-	f.StringVar(&o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
-	f.StringVar(&o.Database, "db", "",
+	s.register(c.Flags())
+	return c
+}
+
+// server is one call of serve.
+type server struct {
+	a          *app.App
+	o          operate.ServeOptions
+	validation string
+	witnesses  []string
+	network    app.NetworkFlags
+	sources    sourceFlags
+	login      loginFlags
+	limits     limitFlags
+	archiveMiB int64
+}
+
+func (s *server) register(f *pflag.FlagSet) {
+	f.StringVar(&s.o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	f.StringVar(&s.o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
+	f.StringVar(&s.o.Database, "db", "",
 		"`URL` of a PostgreSQL database, postgres://… (default: a file in the data directory)")
-	f.StringVar(&o.Blobs, "blobs", "",
+	f.StringVar(&s.o.Blobs, "blobs", "",
 		"`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a "+
 			"directory in the data directory)")
-	f.StringVar(&o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
-	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
-	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
-	f.StringVar(&validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or enforce")
-	sources.register(f)
-	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
-	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil,
+	f.StringVar(&s.o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
+	f.BoolVar(&s.o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
+	f.BoolVar(&s.o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
+	f.StringVar(&s.validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or "+
+		"enforce")
+	s.sources.register(f)
+	f.StringSliceVar(&s.o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
+	f.StringSliceVar(&s.o.BundleHosts, "bundle-host", nil,
 		"`host` that bundles may come from, besides github.com and gitlab.com; own: the domain of the server's name")
-	f.StringVar(&o.TokenKeyFile, "token-key-file", "",
+	s.registerKeys(f)
+	f.StringVar(&s.o.PolicyFile, "policy", "",
+		"TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
+	s.network.Register(f)
+	s.login.register(f)
+	s.limits.register(f)
+	f.Int64Var(&s.archiveMiB, "max-archive", api.MaxArchive>>20, "`MiB` of an uploaded archive")
+	f.DurationVar(&s.o.Presign, "presign", 0,
+		"send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
+}
+
+// registerKeys adds the flags of the keys that sign tokens and the log, and of the log.
+func (s *server) registerKeys(f *pflag.FlagSet) {
+	f.StringVar(&s.o.TokenKeyFile, "token-key-file", "",
 		"`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas "+
 			"(default: token.key in --data, created)")
-	f.StringVar(&o.LogKeyFile, "log-key-file", "",
+	f.StringVar(&s.o.LogKeyFile, "log-key-file", "",
 		"`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same "+
 			"for all replicas (default: log.key in --data, created)")
-	f.StringVar(&o.LogOrigin, "log-origin", "",
+	f.StringVar(&s.o.LogOrigin, "log-origin", "",
 		"`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
-	f.BoolVar(&o.FirstLog, "first-log", false,
+	f.BoolVar(&s.o.FirstLog, "first-log", false,
 		"the key of --log-key-file is new and never signed a log: begin its first one; refused once it has begun")
-	f.StringVar(&o.ReplaceLog, "replace-log", "",
+	f.StringVar(&s.o.ReplaceLog, "replace-log", "",
 		"`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name "+
 			"takes its place")
-	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
-	f.StringVar(&o.PolicyFile, "policy", "",
-		"TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
-	network.Register(f)
-	login.register(f)
-	limits.register(f)
-	f.Int64Var(&archiveMiB, "max-archive", api.MaxArchive>>20, "`MiB` of an uploaded archive")
-	f.DurationVar(&o.Presign, "presign", 0,
-		"send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
-	return c
+	f.StringArrayVar(&s.witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
+}
+
+// setOptions completes the options by what the flags say.
+func (s *server) setOptions(c *cobra.Command) error {
+	switch registry.Validation(s.validation) {
+	case registry.Off, registry.Observe, registry.Enforce:
+	default:
+		return app.Usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", s.validation))
+	}
+	if s.o.FirstLog && s.o.ReplaceLog != "" {
+		return app.Usage(c,
+			errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
+	}
+	err := setDefaultDir(&s.o.Data)
+	if err != nil {
+		return err
+	}
+	if s.o.Login, err = s.login.methods(); err != nil {
+		return app.Usage(c, err)
+	}
+	if s.o.Limits, err = s.limits.limits(); err != nil {
+		return app.Usage(c, err)
+	}
+	if s.o.ArchiveLimit = s.archiveMiB << 20; s.archiveMiB < 1 || s.o.ArchiveLimit > registry.MaxBlob {
+		return app.Usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
+	}
+	for _, w := range s.witnesses {
+		witness, err := log.ParseWitness(w)
+		if err != nil {
+			return app.Usage(c, err)
+		}
+		s.o.Witnesses = append(s.o.Witnesses, witness)
+	}
+	if s.o.Fetch.RootCAs, err = s.network.Set(); err != nil {
+		return err
+	}
+	s.o.Validation = registry.Validation(s.validation)
+	if err := s.sources.set(&s.o.Fetch); err != nil {
+		return err
+	}
+	if s.sources.credentials != "" {
+		s.o.Credentials = s.sources.readCredentials
+	}
+	s.o.Fetch.GitHub.API = s.o.Login.GitHubAPI
+	if s.o.AllowAnonymous && !slices.Contains(s.o.Login.Offered, registry.MethodNone) {
+		// clients that always send a token log in so
+		s.o.Login.Offered = append(s.o.Login.Offered, registry.MethodNone)
+	}
+	return nil
+}
+
+func (s *server) serve(ctx context.Context) error {
+	reload := make(chan os.Signal, 1)
+	signal.Notify(reload, syscall.SIGHUP)
+	defer signal.Stop(reload)
+	s.o.Reload = reload
+	s.o.Commit, s.o.Built = app.FindRevision()
+	s.o.Version = program.Release()
+	s.o.Logger = slog.New(slog.NewTextHandler(s.a.Stderr, nil))
+	s.o.Listening = func(addr net.Addr) {
+		fmt.Fprintf(s.a.Stderr, "%s: registry at http://%s, data in %s\n", s.a.Name, addr, s.o.Data)
+	}
+	return operate.Serve(ctx, s.o)
 }
 
 // setDefaultDir sets dir to the default of --data if it is empty.

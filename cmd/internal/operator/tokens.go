@@ -65,13 +65,7 @@ the registry keeps its hash.`,
 			if err != nil {
 				return app.Usage(c, err)
 			}
-			var permissions []registry.Permission
-			for _, r := range publish {
-				permissions = append(permissions, registry.Permission{Action: registry.ActionPublish, Resource: r})
-			}
-			for _, r := range edit {
-				permissions = append(permissions, registry.Permission{Action: registry.ActionEdit, Resource: r})
-			}
+			permissions := append(permit(registry.ActionPublish, publish), permit(registry.ActionEdit, edit)...)
 			if len(permissions) == 0 {
 				return app.Usage(c, errors.New("say with --publish or --edit for which names"))
 			}
@@ -99,6 +93,14 @@ the registry keeps its hash.`,
 	f.StringVar(&lifetime, "expires", "", "`time` after which it is refused: 12h, 90d (default: never)")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// permit is the permissions to do an action under each of some names.
+func permit(action registry.Action, names []string) (out []registry.Permission) {
+	for _, r := range names {
+		out = append(out, registry.Permission{Action: action, Resource: r})
+	}
+	return out
 }
 
 // parseLifetime reads a duration, which may be in days; "" is 0.
