@@ -63,18 +63,7 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 		entry.Platforms = map[string]digest.Digest{config.platform(): entry.Digest}
 	}
 	r.Report = append(r.Report, workspace.InnerLineEvidence(d.Server.Name, config.inner(t))...)
-	r.Report = append(r.Report, document.RegistryEvidence(found)...)
-	r.Report = append(r.Report, (*obtain.Record)(nil).ClaimsOf(ref, found.Observed)...)
-	r.Report = append(r.Report, evidence.Compare(evidence.Claim{
-		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
-	}, found.Observed))
-	if old := d.Before; old != nil && old.Image != "" && old.Image == entry.Image {
-		moved := ImageTagEvidence(*old, found.Observed)
-		r.Report = append(r.Report, moved)
-		if moved.Outcome != evidence.Match {
-			r.Moved = append(r.Moved, MovedPackage{Ref: ref.String()})
-		}
-	}
+	r.compareNamed(d, found, ref)
 	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
@@ -84,6 +73,22 @@ func (image) Resolve(ctx context.Context, d Declaration) (r Resolved, err error)
 	}
 	entry.Ref, entry.Artifacts = ref.String(), map[string]digest.Digest{ref.String(): entry.Digest}
 	return r, nil
+}
+
+// compareNamed compares the manifest with what its registry says of it, and with where its tag led before.
+func (r *Resolved) compareNamed(d Declaration, found *fetch.Download, ref artifact.Ref) {
+	r.Report = append(r.Report, document.RegistryEvidence(found)...)
+	r.Report = append(r.Report, (*obtain.Record)(nil).ClaimsOf(ref, found.Observed)...)
+	r.Report = append(r.Report, evidence.Compare(evidence.Claim{
+		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+	}, found.Observed))
+	if old := d.Before; old != nil && old.Image != "" && old.Image == r.Entry.Image {
+		moved := ImageTagEvidence(*old, found.Observed)
+		r.Report = append(r.Report, moved)
+		if moved.Outcome != evidence.Match {
+			r.Moved = append(r.Moved, MovedPackage{Ref: ref.String()})
+		}
+	}
 }
 
 // fetchNamed fetches the manifest or index that a declaration names by its digest or a tag, and

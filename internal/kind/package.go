@@ -77,33 +77,12 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	}
 	of, named := k.request(d)
 	r.Report = append(r.Report, named...)
-	entry, name := &r.Entry, d.Server.Name
+	entry := &r.Entry
 	entry.Source, entry.Arguments, entry.Variables = k.kind, nonNil(of.args), nonNil(d.Server.Variables)
 	if d.Record != nil {
 		entry.Record = &d.Record.Record.Lock
 	}
-	if err := k.askReleases(ctx, d, of.exact, &r); err != nil {
-		return r, err
-	}
-	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
-		return r, err // before anything of a version that is refused is fetched
-	}
-	of.before = d.Workspace.Cutoff()
-	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, name)
-	var dependencies *project.Closure
-	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, name, d.Path, of, process.Open)
-	resolved()
-	if err != nil {
-		return r, explainCutoff(err, of.before)
-	}
-	if of.exact.IsZero() {
-		if err := k.askReleases(ctx, d, dependencies.Root, &r); err != nil {
-			return r, err
-		}
-	}
-	r.notePackages(d, dependencies)
-	known, err := advisoryEvidence(ctx, d.Workspace, name, dependencies)
-	r.Report = append(r.Report, known...)
+	dependencies, err := k.resolveVersions(ctx, d, &of, &r)
 	if err != nil {
 		return r, err
 	}
@@ -115,6 +94,54 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if err != nil {
 		return r, err
 	}
+	installed, platform, err := k.installResolved(ctx, d, of, &r, st, dependencies, scripts)
+	if err != nil {
+		return r, err
+	}
+	compiled, err := k.compileResolved(ctx, d, &r, st, platform, installed)
+	if err != nil {
+		return r, err
+	}
+	if err := k.start(r.Program, d.Workspace, installed, compiled, *entry); err != nil {
+		return r, err
+	}
+	err = k.addNamedCode(ctx, d.Workspace, d.Server, r.Program, entry.Arguments, nil)
+	maps.Copy(entry.Artifacts, r.Program.Artifacts)
+	return r, err
+}
+
+// resolveVersions finds the exact version of a package and of what it depends on, and what is known of each.
+func (k ecosystem) resolveVersions(ctx context.Context, d Declaration, of *request,
+	r *Resolved) (dependencies *project.Closure, err error) {
+	if err := k.askReleases(ctx, d, of.exact, r); err != nil {
+		return nil, err
+	}
+	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
+		return nil, err // before anything of a version that is refused is fetched
+	}
+	of.before = d.Workspace.Cutoff()
+	resolved := d.Workspace.Host.Announce("asking %s what %s needs", k.resolver, d.Server.Name)
+	r.Program, dependencies, err = k.openAndResolve(ctx, d.Workspace, d.Server.Name, d.Path, *of, process.Open)
+	resolved()
+	if err != nil {
+		return nil, explainCutoff(err, of.before)
+	}
+	if of.exact.IsZero() {
+		if err := k.askReleases(ctx, d, dependencies.Root, r); err != nil {
+			return nil, err
+		}
+	}
+	r.notePackages(d, dependencies)
+	known, err := advisoryEvidence(ctx, d.Workspace, d.Server.Name, dependencies)
+	r.Report = append(r.Report, known...)
+	return dependencies, err
+}
+
+// installResolved fetches, compares and installs what was resolved, and completes the entry by it. It returns the tree
+// and the platform that it is for.
+func (k ecosystem) installResolved(ctx context.Context, d Declaration, of request, r *Resolved, st *store.Store,
+	dependencies *project.Closure, scripts []string) (tree *store.Slot, platform string, err error) {
+	entry, name := &r.Entry, d.Server.Name
 	var own *closure.Packages
 	in := program.InstallRequest{
 		Server: name, Platform: k.PlatformKey(r.Program.Runtime), Installer: k.Installer,
@@ -139,16 +166,14 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	trees := map[string]digest.Digest{}
 	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
 		in.Want = old.Closure.Trees[in.Platform]
+		maps.Copy(trees, old.Closure.Trees)
 	}
 	done, err := program.Install(ctx, d.Workspace, st, in, judgeWith(&r.Report, d.Judge))
 	if done != nil {
 		r.Report = append(r.Report, done.Report...)
 	}
 	if err != nil {
-		return r, err
-	}
-	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
-		maps.Copy(trees, old.Closure.Trees)
+		return nil, "", err
 	}
 	trees[in.Platform] = done.Slot.Digest
 	r.Trees = map[string]digest.Digest{in.Platform: done.Slot.Digest}
@@ -156,33 +181,33 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 		Scripts: scripts, Trees: trees}
 	entry.Ref = own.Ref.String()
 	entry.Artifacts = map[string]digest.Digest{entry.Ref: own.Observed.SHA256()}
-	var compiled *store.Slot
-	if k.compile != nil {
-		platform := program.BytecodePlatform(in.Platform)
-		made, err := k.findCompiled(ctx, d.Workspace, st, name, platform,
-			d.Workspace.MadeTree(*entry.Closure, platform))
-		if made != nil { // as of the tree itself: the store's own note is judged when it is started
-			made.Report = slices.DeleteFunc(made.Report, func(e evidence.Evidence) bool {
-				return e.Authority == evidence.Sidecar
-			})
-		}
-		if err == nil && (made == nil || made.Slot == nil) {
-			made, err = k.compile(ctx, d.Workspace, st, name, in.Runtime, done.Slot, judgeWith(&r.Report, d.Judge))
-		}
-		if err != nil {
-			return r, err
-		}
-		if made != nil {
-			r.Report = append(r.Report, made.Report...)
-			compiled, r.Trees[platform] = made.Slot, made.Slot.Digest
-		}
+	return done.Slot, in.Platform, nil
+}
+
+// compileResolved returns the compiled form of the tree for a platform, nil if the ecosystem has none.
+func (k ecosystem) compileResolved(ctx context.Context, d Declaration, r *Resolved, st *store.Store, platform string,
+	tree *store.Slot) (*store.Slot, error) {
+	if k.compile == nil {
+		return nil, nil
 	}
-	if err := k.start(r.Program, d.Workspace, done.Slot, compiled, *entry); err != nil {
-		return r, err
+	platform = program.BytecodePlatform(platform)
+	made, err := k.findCompiled(ctx, d.Workspace, st, d.Server.Name, platform,
+		d.Workspace.MadeTree(*r.Entry.Closure, platform))
+	if made != nil { // as of the tree itself: the store's own note is judged when it is started
+		made.Report = slices.DeleteFunc(made.Report, func(e evidence.Evidence) bool {
+			return e.Authority == evidence.Sidecar
+		})
 	}
-	err = k.addNamedCode(ctx, d.Workspace, d.Server, r.Program, entry.Arguments, nil)
-	maps.Copy(entry.Artifacts, r.Program.Artifacts)
-	return r, err
+	if err == nil && (made == nil || made.Slot == nil) {
+		made, err = k.compile(ctx, d.Workspace, st, d.Server.Name, r.Program.Runtime, tree,
+			judgeWith(&r.Report, d.Judge))
+	}
+	if err != nil || made == nil {
+		return nil, err
+	}
+	r.Report = append(r.Report, made.Report...)
+	r.Trees[platform] = made.Slot.Digest
+	return made.Slot, nil
 }
 
 // checkFetched finds what starts a fetched package, and its record if none was named, and compares

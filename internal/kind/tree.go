@@ -41,20 +41,8 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	if err != nil {
 		return o, err
 	}
-	var found packageTree
-	var parallel errgroup.Group
-	if l.Approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
-		parallel.Go(func() (err error) {
-			found, err = k.findTree(ctx, l, st, l.Approval.Runtime)
-			return err
-		})
-	}
-	o.Program, err = k.openLocked(ctx, l, process.Open)
-	audited := parallel.Wait()
-	if err == nil && l.Approval.Runtime == nil {
-		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
-	}
-	if err = cmp.Or(err, audited); err != nil {
+	found, err := k.openBoth(ctx, l, st, &o)
+	if err != nil {
 		return o, err
 	}
 	o.Report = append(o.Report, o.Program.Report...)
@@ -68,34 +56,12 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	o.Report = append(o.Report, found.installed.Report...)
 	slot := found.installed.Slot
 	if slot == nil {
-		_, err := judgeWith(&o.Report, l.Judge)(nil)
+		_, err = judgeWith(&o.Report, l.Judge)(nil)
 		return o, err
 	}
-	var compiled *store.Slot
-	if k.compile != nil && l.Approval.Runtime != nil { // else this machine would not remember what it compiled
-		judge := judgeWith(&o.Report, l.Judge)
-		platform := program.BytecodePlatform(found.platform)
-		in, err := k.findCompiled(ctx, l.Workspace, st, l.Server.Name, platform,
-			l.Approval.MadeTrees(*l.Entry.Closure)[platform])
-		if err == nil && in == nil {
-			if in, err = k.compile(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, slot, judge); in != nil &&
-				in.Slot != nil {
-				o.noteMade(platform, in.Slot.Digest)
-			}
-		}
-		if in != nil {
-			o.Report = append(o.Report, in.Report...)
-		}
-		if err != nil {
-			return o, err
-		}
-		if in != nil && in.Slot == nil {
-			_, err := judge(nil)
-			return o, err
-		}
-		if in != nil {
-			compiled = in.Slot
-		}
+	compiled, ok, err := k.openCompiled(ctx, l, st, &o, found.platform, slot)
+	if err != nil || !ok {
+		return o, err
 	}
 	before := len(o.Program.Report)
 	if err = k.start(o.Program, l.Workspace, slot, compiled, l.Entry); err == nil {
@@ -104,6 +70,50 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	}
 	o.Report = append(o.Report, o.Program.Report[before:]...)
 	return o, err
+}
+
+// openBoth opens the interpreter and finds the tree, at the same time if it is known which interpreter that is.
+func (k ecosystem) openBoth(ctx context.Context, l Locked, st *store.Store, o *Opened) (found packageTree, err error) {
+	var parallel errgroup.Group
+	if l.Approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
+		parallel.Go(func() (err error) {
+			found, err = k.findTree(ctx, l, st, l.Approval.Runtime)
+			return err
+		})
+	}
+	o.Program, err = k.openLocked(ctx, l, process.Open)
+	audited := parallel.Wait()
+	if err == nil && l.Approval.Runtime == nil {
+		found, audited = k.findTree(ctx, l, st, o.Program.Runtime)
+	}
+	return found, cmp.Or(err, audited)
+}
+
+// openCompiled finds or makes the compiled form of a tree; nil if the ecosystem has none. What it finds is judged, and
+// added to what is known of the program. It is not ok if what was found is not what is locked.
+func (k ecosystem) openCompiled(ctx context.Context, l Locked, st *store.Store, o *Opened, platform string,
+	tree *store.Slot) (compiled *store.Slot, ok bool, err error) {
+	if k.compile == nil || l.Approval.Runtime == nil { // this machine would not remember what it compiled
+		return nil, true, nil
+	}
+	judge := judgeWith(&o.Report, l.Judge)
+	platform = program.BytecodePlatform(platform)
+	in, err := k.findCompiled(ctx, l.Workspace, st, l.Server.Name, platform,
+		l.Approval.MadeTrees(*l.Entry.Closure)[platform])
+	if err == nil && in == nil {
+		if in, err = k.compile(ctx, l.Workspace, st, l.Server.Name, o.Program.Runtime, tree, judge); in != nil &&
+			in.Slot != nil {
+			o.noteMade(platform, in.Slot.Digest)
+		}
+	}
+	if in == nil {
+		return nil, true, err
+	}
+	o.Report = append(o.Report, in.Report...)
+	if err == nil && in.Slot == nil {
+		_, err = judge(nil)
+	}
+	return in.Slot, in.Slot != nil, err
 }
 
 // findTree looks up the tree of a locked package in the store.

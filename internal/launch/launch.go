@@ -245,27 +245,43 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if !approved {
 		approval = project.Approval{Path: l.Workspace.Host.Getenv("PATH")}
 	}
+	if prog, err = l.open(ctx, approval, files.Closure); err != nil {
+		return prog, adm, err
+	}
+	if approved && !l.Options.TrustLock {
+		l.report = append(l.report, runtimeEvidence(name, approval, prog)...)
+	}
+	l.report = append(l.report, missingRuntime(approval, prog)...)
+	adm, err = l.judge(nil)
+	return prog, adm, err
+}
+
+// missingRuntime is evidence against a program that is started without the interpreter that was approved.
+func missingRuntime(approval project.Approval, prog *program.Program) evidence.Report {
+	if approval.Runtime == nil || prog.Runtime != nil {
+		return nil
+	}
+	return evidence.Report{evidence.CannotVerify(evidence.Claim{
+		Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+		Want: []digest.Digest{approval.Runtime.Digest}, Where: "what was approved on this machine",
+	}, evidence.NotFound, "the server would be started without it")}
+}
+
+// open makes what is locked startable, and remembers the trees that this machine made for it.
+func (l *Launch) open(ctx context.Context, approval project.Approval,
+	closure *project.Closure) (*program.Program, error) {
 	opened, err := kind.Of(l.Entry.Source).Open(ctx, kind.Locked{
 		Workspace: l.Workspace, Logs: l.Logs, Server: l.Declared, Entry: *l.Entry, Approval: approval,
-		Closure: files.Closure, TrustLock: l.Options.TrustLock, Judge: l.judge,
+		Closure: closure, TrustLock: l.Options.TrustLock, Judge: l.judge,
 	})
-	prog, l.report = opened.Program, append(l.report, opened.Report...)
+	prog := opened.Program
+	l.report = append(l.report, opened.Report...)
 	for platform, tree := range opened.Made {
 		l.recordTree(ctx, platform, tree)
 	}
 	if err != nil {
-		return prog, adm, err
+		return prog, err
 	}
 	prog.Values = l.Declared.Environment
-	if approved && !l.Options.TrustLock {
-		l.report = append(l.report, runtimeEvidence(name, approval, prog)...)
-	}
-	if approval.Runtime != nil && prog.Runtime == nil {
-		l.report = append(l.report, evidence.CannotVerify(evidence.Claim{
-			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
-			Want: []digest.Digest{approval.Runtime.Digest}, Where: "what was approved on this machine",
-		}, evidence.NotFound, "the server would be started without it"))
-	}
-	adm, err = l.judge(nil)
-	return prog, adm, err
+	return prog, nil
 }

@@ -55,49 +55,39 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 	const from = "the server's answers"
 	drifted = map[string]machine.DriftItem{}
 	seen, now := shown.Surface, shown.Surface.ItemDigests()
+	add := func(key string, item machine.DriftItem, e evidence.Evidence) {
+		report, drifted[key] = append(report, e), item
+	}
 	for _, key := range slices.Sorted(maps.Keys(now)) {
-		want, locked := entry.SurfaceItems[key]
-		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
-			Where: project.LockFile + ", surface_items"}
-		item := machine.DriftItem{Got: now[key], Reason: guard.New}
-		if locked {
-			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, guard.Changed
+		want, c := itemClaim(name, key, entry)
+		item := machine.DriftItem{Want: want, Got: now[key], Reason: guard.New}
+		if c.Want != nil {
+			item.Reason = guard.Changed
 		}
-		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]},
-			From: from}); e.Outcome != evidence.Match {
-			e.Reason = item.Reason
-			report, drifted[key] = append(report, e), item
+		e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]}, From: from})
+		if e.Reason = item.Reason; e.Outcome != evidence.Match {
+			add(key, item, e)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(shown.Varying)) {
-		if slices.Contains(entry.Varying, key) {
-			continue
+		if !slices.Contains(entry.Varying, key) {
+			want, c := itemClaim(name, key, entry)
+			add(key, machine.DriftItem{Want: want, Reason: guard.Varying},
+				evidence.CannotVerify(c, evidence.Ambiguous, guard.Varying))
 		}
-		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
-			Where: project.LockFile + ", surface_items"}
-		want, locked := entry.SurfaceItems[key]
-		if locked {
-			c.Want = []digest.Digest{want}
-		}
-		drifted[key] = machine.DriftItem{Want: want, Reason: guard.Varying}
-		report = append(report, evidence.CannotVerify(c, evidence.Ambiguous, guard.Varying))
 	}
 	for _, key := range workspace.GoneItems(&entry, seen, excluded) {
-		if _, varies := shown.Varying[key]; varies {
-			continue
+		if _, varies := shown.Varying[key]; !varies {
+			want, c := itemClaim(name, key, entry)
+			add(key, machine.DriftItem{Want: want, Reason: guard.Gone},
+				evidence.CannotVerify(c, evidence.NotFound, guard.Gone))
 		}
-		want := entry.SurfaceItems[key]
-		drifted[key] = machine.DriftItem{Want: want, Reason: guard.Gone}
-		report = append(report, evidence.CannotVerify(evidence.Claim{
-			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want},
-			Where: project.LockFile + ", surface_items",
-		}, evidence.NotFound, guard.Gone))
 	}
+	size := int64(len(seen.Canonical()))
+	whole := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock}
 	if len(drifted) > 0 {
-		e := evidence.Compare(evidence.Claim{
-			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
-			Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
-		}, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: int64(len(seen.Canonical())), From: from})
+		whole.Want, whole.Where = []digest.Digest{entry.Surface}, project.LockFile
+		e := evidence.Compare(whole, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: size, From: from})
 		e.Reason = "ALARM: the same bytes show another surface"
 		if entry.Source.Remote() {
 			e.Reason = "ALARM: another surface than the one that was approved"
@@ -105,14 +95,23 @@ func SurfaceEvidence(name string, entry project.ServerLock, shown *program.Shown
 		return append(evidence.Report{e}, report...), drifted
 	}
 	// All shown items are locked: compare what is shown with these items alone.
-	same := evidence.Compare(evidence.Claim{
-		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
-		Want:  []digest.Digest{workspace.ItemsDigest(shownItems(entry, now))},
-		Where: project.LockFile + ", surface_items",
-	}, evidence.Observed{
-		Digests: []digest.Digest{workspace.ItemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from,
-	})
+	whole.Want, whole.Where = []digest.Digest{workspace.ItemsDigest(shownItems(entry, now))}, lockedItems
+	same := evidence.Compare(whole,
+		evidence.Observed{Digests: []digest.Digest{workspace.ItemsDigest(now)}, Size: size, From: from})
 	return append(evidence.Report{same}, report...), nil
+}
+
+const lockedItems = project.LockFile + ", surface_items"
+
+// itemClaim is what the lock claims of an item. want is its digest, zero if the lock has no such item.
+func itemClaim(name, key string, entry project.ServerLock) (want digest.Digest, c evidence.Claim) {
+	c = evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock,
+		Where: lockedItems}
+	want, locked := entry.SurfaceItems[key]
+	if locked {
+		c.Want = []digest.Digest{want}
+	}
+	return want, c
 }
 
 // shownItems returns the items of an entry that are also in now.

@@ -110,107 +110,151 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 	if !ok {
 		return reviewUnlocked(ctx, w, declared, expected, o)
 	}
-	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
-	if out.Weaker, err = pin.Weakenings(w, logs, name, entry.Launch); err != nil {
+	r := &entryReview{Workspace: w, options: o, logs: logs, declared: declared, entry: entry,
+		out: &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}}
+	if r.out.Weaker, err = pin.Weakenings(w, logs, name, entry.Launch); err != nil {
 		return nil, err
 	}
 	stored, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}
-	approvedEntry := workspace.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match
+	r.locked = stored.Surface
+	r.entryApproved = workspace.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match
+	before, err := r.collectEvidence(ctx, expected, stored.Report)
+	if err != nil {
+		return nil, err
+	}
+	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
+		r.out.Verdict = v
+		return r.out, v.Err()
+	}
+	r.out.Surface = r.locked
+	done, err := r.choose(ctx)
+	if err != nil || done {
+		return r.out, err
+	}
+	return r.out, r.approve(ctx)
+}
+
+// entryReview is the review of a server that is locked.
+type entryReview struct {
+	*workspace.Workspace
+	options       ReviewOptions
+	logs          *trail.Logs
+	declared      project.Server
+	entry         project.ServerLock
+	entryApproved bool // this machine approved the entry
+	locked        *surface.Surface
+	approval      project.Approval
+	out           *Reviewed
+}
+
+// collectEvidence compares the entry with what declares the server, with what is beside the lock and with its record.
+func (r *entryReview) collectEvidence(ctx context.Context, expected owed.List,
+	stored evidence.Report) (evidence.Report, error) {
 	var origin evidence.Report
-	if !approvedEntry { // who approved the entry was shown what declares the server
-		if origin, err = workspace.OriginEvidence(ctx, w, name, entry); err != nil {
+	var err error
+	if !r.entryApproved { // who approved the entry was shown what declares the server
+		if origin, err = workspace.OriginEvidence(ctx, r.Workspace, r.out.Name, r.entry); err != nil {
 			return nil, err
 		}
 	}
 	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(slices.Concat(
-		evidence.Report{workspace.LaunchEvidence(w, declared, &entry)}, origin, stored.Report))
-	if entry.Record != nil && entry.Record.Proof != "" {
-		// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
-		if known, err := logs.KnowsKey(entry.Record.Registry); err != nil {
-			return nil, err
-		} else if known {
-			proof, err := logs.LockedProof(entry.Record)
-			if err != nil {
-				return nil, err
-			}
-			before = append(before, proof...)
-		}
+		evidence.Report{workspace.LaunchEvidence(r.Workspace, r.declared, &r.entry)}, origin, stored))
+	if r.entry.Record == nil || r.entry.Record.Proof == "" {
+		return before, nil
 	}
-	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
-		out.Verdict = v
-		return out, v.Err()
+	// If no log key is known, 'run' reports that. A proof that does not verify is not approved.
+	known, err := r.logs.KnowsKey(r.entry.Record.Registry)
+	if err != nil || !known {
+		return before, err
 	}
-	out.Surface = stored.Surface
-	approval, approved := w.Approvals.Servers[name]
-	if !approved {
-		approval.Path = w.Host.Getenv("PATH")
+	proof, err := r.logs.LockedProof(r.entry.Record)
+	return append(before, proof...), err
+}
+
+// choose finds what is to be approved: the whole entry, or what drifted of it. It is done if that is nothing.
+func (r *entryReview) choose(ctx context.Context) (done bool, err error) {
+	w, o := r.Workspace, r.options
+	var approved bool
+	if r.approval, approved = w.Approvals.Servers[r.out.Name]; !approved {
+		r.approval.Path = w.Host.Getenv("PATH")
 	}
 	var same bool
-	if out.Runtime, same, err = findRuntime(ctx, w, declared, &entry, approval); err != nil {
-		return out, err
+	if r.out.Runtime, same, err = findRuntime(ctx, w, r.declared, &r.entry, r.approval); err != nil {
+		return false, err
 	}
 	if !same {
-		out.Approved = approval.Runtime
+		r.out.Approved = r.approval.Runtime
 	}
-	out.EntryApproved = evidence.Same(approval.Entry, entry.Approvable())
-	if same && approvedEntry && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
-		if declared.Extra != "" || approval.Approved(o.Arguments) {
-			out.Clean = true
-			return out, nil
-		}
-	} else if same && approvedEntry {
-		if out.Note, err = w.DriftNote(name, entry); err != nil {
-			return nil, err
-		}
-		if out.Note != nil {
-			out.Absent = out.Note.Keys(guard.NotShown)
-		}
-		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
-			out.Clean = true
-			return out, nil
-		}
-		if o.Dismiss {
-			return out, w.Replace(ctx, []durable.File{{Path: w.DriftPath(name), Remove: true}})
-		}
-		if err := readDrift(w, out, entry, stored.Surface, nil); err != nil {
-			return out, err
-		}
-		items := o.Items
-		if items == nil && o.Choose != nil && o.Approve.IsZero() {
-			if items, err = o.Choose(out); err != nil {
-				return out, err
-			}
-		}
-		if items != nil {
-			if err := readDrift(w, out, entry, stored.Surface, items); err != nil {
-				return out, err
-			}
-		}
-	} else if o.Items != nil {
-		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items",
+	r.out.EntryApproved = evidence.Same(r.approval.Entry, r.entry.Approvable())
+	if same && r.entryApproved && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
+		r.out.Clean = r.declared.Extra != "" || r.approval.Approved(o.Arguments)
+		return r.out.Clean, nil
+	}
+	if same && r.entryApproved {
+		return r.chooseDrifted(ctx)
+	}
+	if o.Items != nil {
+		return false, evidence.Errorf(evidence.Validation, r.out.Name, "approve it without choosing items",
 			errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
 	}
-	claim, err := o.consent(out)
+	return false, nil
+}
+
+// chooseDrifted finds which of the items that a guard saw drift are to be approved. It is done if none is.
+func (r *entryReview) chooseDrifted(ctx context.Context) (done bool, err error) {
+	w, o, out := r.Workspace, r.options, r.out
+	if out.Note, err = w.DriftNote(out.Name, r.entry); err != nil {
+		return false, err
+	}
+	if out.Note != nil {
+		out.Absent = out.Note.Keys(guard.NotShown)
+	}
+	if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
+		out.Clean = true
+		return true, nil
+	}
+	if o.Dismiss {
+		return true, w.Replace(ctx, []durable.File{{Path: w.DriftPath(out.Name), Remove: true}})
+	}
+	if err := readDrift(w, out, r.entry, r.locked, nil); err != nil {
+		return false, err
+	}
+	items := o.Items
+	if items == nil && o.Choose != nil && o.Approve.IsZero() {
+		if items, err = o.Choose(out); err != nil {
+			return false, err
+		}
+	}
+	if items == nil {
+		return false, nil
+	}
+	return false, readDrift(w, out, r.entry, r.locked, items)
+}
+
+// approve asks for consent, and writes the approval.
+func (r *entryReview) approve(ctx context.Context) error {
+	out := r.out
+	claim, err := r.options.consent(out)
 	if err != nil {
-		return out, err
+		return err
 	}
 	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim, evidence.Compare(
-		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
-			Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
+		evidence.Claim{Subject: project.SurfaceSubject(out.Name), Scheme: evidence.Surface, Authority: evidence.Lock,
+			Where: project.LockFile, Want: []digest.Digest{r.entry.Surface}},
 		evidence.Observed{Digests: []digest.Digest{out.Surface.Digest()}, From: "the surface to approve"})})
 	if err := out.Verdict.Err(); err != nil {
-		return out, err
+		return err
 	}
-	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
-	approval.AcceptedLog = logs.FindAccepted(entry.Record)
-	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
-		approval.Extra = nil // which were approved with another entry
+	r.approval.Runtime, r.approval.Facet = out.Runtime, r.entry.Launch.Facet
+	r.approval.AcceptedLog = r.logs.FindAccepted(r.entry.Record)
+	if out.Note == nil && !evidence.Same(r.approval.Entry, r.entry.Approvable()) {
+		r.approval.Extra = nil // which were approved with another entry
 	}
-	approval.Approve(o.Arguments)
-	return out, approve(ctx, w, out, approval)
+	r.approval.Approve(r.options.Arguments)
+	return approve(ctx, r.Workspace, out, r.approval)
 }
 
 // consent returns evidence of consent to what is shown, given by its digest or by a person.
@@ -274,16 +318,21 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim}); !out.Verdict.Allowed() {
 		return out, out.Verdict.Err()
 	}
-	if !evidence.Same(approval.Entry, s.Launch().Digest()) {
+	return out, approveUnlocked(ctx, w, out, approval)
+}
+
+// approveUnlocked writes the approval of a launch line.
+func approveUnlocked(ctx context.Context, w *workspace.Workspace, out *Reviewed, approval project.Approval) error {
+	launch := out.Unlocked.Launch()
+	if !evidence.Same(approval.Entry, launch.Digest()) {
 		approval.Extra = nil // which were approved with another launch line
 	}
-	launch := s.Launch()
 	approval.Entry, approval.Runtime, approval.At, approval.Launch = launch.Digest(), out.Runtime, w.Host.Now().UTC(),
 		&launch
-	approval.Approve(o.Arguments)
-	w.Approvals.Unlocked[s.Name] = approval
-	_, err = w.Commit(ctx, nil)
-	return out, err
+	approval.Approve(out.Extra)
+	w.Approvals.Unlocked[out.Name] = approval
+	_, err := w.Commit(ctx, nil)
+	return err
 }
 
 // readDrift reads the surface of a drift note into out as it would be approved: the locked surface
@@ -302,16 +351,8 @@ func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, 
 			"run 'hallmark review "+out.Name+" --dismiss'; the next run notes drift again", err)
 	}
 	if keys != nil {
-		for _, key := range keys {
-			if !slices.Contains(out.Items, key) {
-				return evidence.Errorf(evidence.Validation, out.Name, "these did: "+
-					surface.Escape(strings.Join(out.Items, ", ")), fmt.Errorf("%+q did not change", key))
-			}
-		}
-		out.Refused = slices.DeleteFunc(slices.Clone(out.Items),
-			func(key string) bool { return slices.Contains(keys, key) })
-		if s, err = s.Select(keys...); err != nil {
-			return evidence.Errorf(evidence.Validation, out.Name, "", err)
+		if s, err = out.selectItems(s, keys); err != nil {
+			return err
 		}
 	}
 	chosen := func(reason string) []string {
@@ -343,6 +384,23 @@ func readDrift(w *workspace.Workspace, out *Reviewed, entry project.ServerLock, 
 	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(),
 		out.Surface.ItemDigests()
 	return nil
+}
+
+// selectItems is the items of a surface that drifted and have one of the keys. The others are refused.
+func (r *Reviewed) selectItems(s *surface.Surface, keys []string) (*surface.Surface, error) {
+	for _, key := range keys {
+		if !slices.Contains(r.Items, key) {
+			return nil, evidence.Errorf(evidence.Validation, r.Name, "these did: "+
+				surface.Escape(strings.Join(r.Items, ", ")), fmt.Errorf("%+q did not change", key))
+		}
+	}
+	r.Refused = slices.DeleteFunc(slices.Clone(r.Items),
+		func(key string) bool { return slices.Contains(keys, key) })
+	s, err := s.Select(keys...)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, r.Name, "", err)
+	}
+	return s, nil
 }
 
 // findRuntime returns the interpreter of this machine that would start the server now, and whether
