@@ -82,6 +82,7 @@ func TestLimitsLeft(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"(": `give \(;`, "*.go": `give \*\.go;`, "a(?=b)": "neither lookaround", `(a)\1`: `give `,
+		`a\Z`: `it has no \Z; to find this text as it is, give a\\Z;`, "caf\u00e9.(": "give caf\u00e9\\.\\(;",
 		strings.Repeat("x", maxPattern+1): "at most 1000",
 	} {
 		if _, err := parsePattern(searchArguments{Pattern: pattern}); err == nil || !strings.Contains(err.Error(), want) ||
