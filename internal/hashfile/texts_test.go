@@ -96,6 +96,16 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
+// TestBounds: what is out of bounds is refused with the flag that gave it.
+func TestBounds(t *testing.T) {
+	for flag, c := range map[string]Config{"--max-file": {MaxFile: -1}, "--max-request": {MaxRequest: -1},
+		"--read-tokens": {ReadTokens: -1}, "--max-relocation": {MaxMove: -1}, "--tag-width": {TagWidth: 5}} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
 // TestDescriptions: what tools and instructions name exists.
 func TestDescriptions(t *testing.T) {
 	all := map[string]bool{}
