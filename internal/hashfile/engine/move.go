@@ -70,7 +70,7 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 	}
 	if err := e.writer.Move(from, to); err != nil {
 		asked := destination
-		if errors.Is(err, fs.ErrPermission) { // the system does not say at which end
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // the system does not say at which end
 			asked = "moving " + source + " to " + destination
 		}
 		return place.RefusalOf(asked, err)
