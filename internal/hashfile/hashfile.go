@@ -17,6 +17,7 @@ package hashfile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -35,11 +36,14 @@ func New(c Config) (*Server, error) {
 	c.RootsWait = orDefault(c.RootsWait, DefaultRootsWait)
 	c.TagWidth = orDefault(c.TagWidth, hashline.MinWidth)
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
-		return nil, errors.New("tags have 2, 3 or 4 digits")
+		return nil, errors.New("tags have 2, 3 or 4 digits: give one of these as --tag-width")
 	}
-	if min(c.MaxFile, int64(c.MaxRequest), int64(c.ReadTokens), int64(c.MaxMove),
-		int64(c.RootsWait)) < 0 {
-		return nil, errors.New("a limit is negative")
+	for flag, limit := range map[string]int64{"--max-file": c.MaxFile, "--max-request": int64(c.MaxRequest),
+		"--read-tokens": int64(c.ReadTokens), "--max-relocation": int64(c.MaxMove),
+		"the wait for roots": int64(c.RootsWait)} {
+		if limit < 0 {
+			return nil, fmt.Errorf("%s is negative: give a number above 0, or leave it out", flag)
+		}
 	}
 	source, err := place.NewSource(c.Roots, c.RootsWait)
 	if err != nil {

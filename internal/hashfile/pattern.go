@@ -1,11 +1,14 @@
 package hashfile
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
@@ -28,8 +31,12 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 		return re, nil
 	}
 	advice := "to find this text as it is, give " + showPattern(regexp.QuoteMeta(in.Pattern))
-	if strings.Contains(in.Pattern, "(?") {
+	var problem *syntax.Error
+	switch {
+	case strings.Contains(in.Pattern, "(?"):
 		advice = "it has neither lookaround nor references back"
+	case errors.As(err, &problem) && problem.Code == syntax.ErrInvalidEscape:
+		advice = "it has no " + place.Show(problem.Expr) + "; " + advice
 	}
 	return nil, place.Refuse(hashline.Invalid, "pattern %s is no regular expression of RE2; %s; to find files "+
 		"by name, give a glob and no pattern", place.Show(in.Pattern), advice)
@@ -37,7 +44,7 @@ func parsePattern(in searchArguments) (*regexp.Regexp, error) {
 
 // showPattern shows a pattern so that it can be given as it stands: [place.Show] would double some of its backslashes.
 func showPattern(pattern string) string {
-	if strings.ContainsFunc(pattern, func(c rune) bool { return c < ' ' || c > '~' }) {
+	if strings.ContainsFunc(pattern, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return place.Show(pattern)
 	}
 	return pattern
@@ -163,6 +170,44 @@ func explainNoFiles(in searchArguments) string {
 
 // slashed matches a pattern between slashes, as other languages write it.
 var slashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/.+/[a-z]*$`) })
+
+// letters are the characters of words in a set: those of all languages, of which RE2's \w and \b know ASCII ones only.
+const letters = `\pL\pM\pN_`
+
+// patternPart matches an escape or a set of a pattern, and escape an escape.
+var (
+	patternPart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
+	})
+	escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
+)
+
+// widenPattern returns a pattern with the words of all languages in place of those of ASCII.
+func widenPattern(pattern string) string {
+	return patternPart().ReplaceAllStringFunc(pattern, func(part string) string {
+		switch {
+		case part[0] == '[':
+			return escape().ReplaceAllStringFunc(part, func(part string) string {
+				if part == `\w` {
+					return letters
+				}
+				return part
+			})
+		case part == `\w`:
+			return "[" + letters + "]"
+		case part == `\W`:
+			return "[^" + letters + "]"
+		case part == `\b`:
+			return "(?:^|$|[^" + letters + "])"
+		}
+		return part
+	})
+}
+
+// isASCII reports whether a text holds nothing beyond ASCII.
+func isASCII(text string) bool {
+	return !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII })
+}
 
 // explainNoHits says why a pattern may have found nothing, if that shows.
 func explainNoHits(in searchArguments) []string {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
@@ -29,6 +31,8 @@ const (
 	maxUnshown = 100     // files that are named with the number of their hits alone
 	maxNamed   = 4 << 10 // bytes of their names
 	maxPassed  = 1 << 10 // bytes of the names of what is passed over for one reason
+
+	explainTime = 10 * time.Second // of searches for what may have been meant
 )
 
 func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArguments) (*stdio.Result, error) {
@@ -62,39 +66,61 @@ func (s *Server) searchFiles(ctx context.Context, sc *place.Scope, in searchArgu
 	} else {
 		writeHits(&text, found, in.Context > 0)
 	}
-	if found.Cut != "" {
-		notices(&text, []string{found.Cut + "; there may be more"})
-	}
-	if found.Searched == 0 && globs != nil {
-		notices(&text, []string{explainNoFiles(in)})
-	}
-	if len(found.Files) == 0 {
-		why := explainNoHits(in)
-		if literal := regexp.QuoteMeta(in.Pattern); why == nil && literal != in.Pattern {
-			why = s.explainAsText(ctx, sc, in, ask, literal)
-		}
-		notices(&text, why)
-	}
+	notices(&text, s.explainHits(ctx, sc, in, ask, found))
 	writePassed(&text, "not searched", found.Passed)
 	return &stdio.Result{Text: text.String()}, nil
 }
 
-// explainAsText says that a pattern which found nothing has hits if it is read as a text, if so. That is pattern
-// quoted.
-func (s *Server) explainAsText(
-	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, quoted string,
+// explainHits says why there are no hits, or not all that were meant, if that shows. Of a search that ended early it
+// does not show: what is missing may be where it did not come to.
+func (s *Server) explainHits(
+	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, found *engine.Found,
 ) []string {
-	in.Pattern = quoted
+	switch {
+	case found.Cut != "":
+		return []string{found.Cut + "; there may be more"}
+	case found.Searched == 0 && ask.Only != nil:
+		return []string{explainNoFiles(in)}
+	case in.Pattern == "":
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, explainTime)
+	defer cancel()
+	none := len(found.Files) == 0
+	if none {
+		if why := explainNoHits(in); why != nil {
+			return why
+		}
+	}
+	if wide := widenPattern(in.Pattern); wide != in.Pattern && (none || !isASCII(in.Pattern)) {
+		other := s.searchAgain(ctx, sc, in, ask, wide)
+		if n := other.Count(); n > 0 && !reflect.DeepEqual(other.Files, found.Files) {
+			return []string{fmt.Sprintf(`\w and \b know only the letters of ASCII; for %s with those of all languages give %s`,
+				count(n, "hit"), showPattern(wide))}
+		}
+	}
+	quoted := regexp.QuoteMeta(in.Pattern)
+	if none && quoted != in.Pattern && s.searchAgain(ctx, sc, in, ask, quoted).Count() > 0 {
+		return []string{"as a text, and not as a regular expression, it stands here; to find that give " +
+			showPattern(quoted)}
+	}
+	return nil
+}
+
+// searchAgain searches for another pattern in the same files. That it cannot is as good as that there is nothing.
+func (s *Server) searchAgain(
+	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, pattern string,
+) *engine.Found {
+	in.Pattern = pattern
 	var err error
 	if ask.Pattern, err = parsePattern(in); err != nil {
-		return nil
+		return &engine.Found{}
 	}
 	found, err := s.engine.Search(ctx, sc, ask)
-	if err != nil || len(found.Files) == 0 {
-		return nil
+	if err != nil {
+		return &engine.Found{}
 	}
-	return []string{"as a text, and not as a regular expression, it stands here; to find that give " +
-		showPattern(quoted)}
+	return found
 }
 
 // writeNames writes the files that a search by name found.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 )
 
 // TestSearchGlobs: which files globs are about, in the forms in which models write them.
@@ -122,4 +124,41 @@ func TestSearchEncodings(t *testing.T) {
 		"utf16", "\xff\xfeo\x00n\x00e\x00")
 	serve(t, d).search("^one$").ok().says("==> bom <==\n", "|\ufeffone\n[1 hit in 1 file; 1 file searched]\n",
 		"[not searched: not UTF-8: latin, utf16]\n", "[not searched: binary: picture]\n")
+}
+
+// TestSearchWords: a pattern of words of ASCII, where words of other letters are meant.
+func TestSearchWords(t *testing.T) {
+	d := dir(t)
+	writeAll(t, d, "a.txt", "un caf\u00e9 noir\ncaf\u00e9x\n", "b.txt", "gr\u00f6\u00dfe = 1\n", "c.txt", "plain words\n")
+	p := serve(t, d)
+	const words = `\pL\pM\pN_`
+	for _, x := range []struct{ pattern, hits, give string }{
+		{"\\bcaf\u00e9\\b", "1 hit in 1 file", "(?:^|$|[^" + words + "])caf\u00e9(?:^|$|[^" + words + "])"},
+		{`gr\w+ =`, "0 hits", "gr[" + words + "]+ ="},
+		{`gr[\w-]{3} =`, "0 hits", "gr[" + words + "-]{3} ="},
+		{`\bno such\b`, "0 hits", ""},
+		{`\bplain\b`, "1 hit in 1 file", ""},
+		{"caf\u00e9\\w?", "2 hits in 1 file", ""},
+		{`\\bplain`, "0 hits", ""},
+	} {
+		text := p.search(x.pattern).ok().Text
+		if !strings.Contains(text, "["+x.hits) || strings.Contains(text, "letters of ASCII") != (x.give != "") ||
+			x.give != "" && !strings.Contains(text, "with those of all languages give "+x.give+"]\n") {
+			t.Errorf("%s: %s", x.pattern, text)
+		}
+		if x.give != "" {
+			p.search(x.give).ok().says("[1 hit in 1 file; 3 files searched]")
+		}
+	}
+}
+
+// TestSearchCut: of a search that ended early nothing is said to be missing, nor is it looked for again.
+func TestSearchCut(t *testing.T) {
+	ask := engine.SearchRequest{Only: func(string) bool { return true }}
+	for _, in := range []searchArguments{{Glob: []string{"*.go"}}, {Pattern: `\bx\.y\b`, Glob: []string{"*.go"}}} {
+		got := (&Server{}).explainHits(t.Context(), nil, in, ask, &engine.Found{Cut: "it ended"})
+		if len(got) != 1 || got[0] != "it ended; there may be more" {
+			t.Errorf("%+v: %q", in, got)
+		}
+	}
 }

@@ -82,6 +82,7 @@ func TestLimitsLeft(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"(": `give \(;`, "*.go": `give \*\.go;`, "a(?=b)": "neither lookaround", `(a)\1`: `give `,
+		`a\Z`: `it has no \Z; to find this text as it is, give a\\Z;`, "caf\u00e9.(": "give caf\u00e9\\.\\(;",
 		strings.Repeat("x", maxPattern+1): "at most 1000",
 	} {
 		if _, err := parsePattern(searchArguments{Pattern: pattern}); err == nil || !strings.Contains(err.Error(), want) ||
@@ -92,6 +93,16 @@ func TestPatterns(t *testing.T) {
 	re, err := parsePattern(searchArguments{Pattern: "a|b", IgnoreCase: true})
 	if err != nil || !re.MatchString("B") {
 		t.Errorf("%v, %v", re, err)
+	}
+}
+
+// TestBounds: what is out of bounds is refused with the flag that gave it.
+func TestBounds(t *testing.T) {
+	for flag, c := range map[string]Config{"--max-file": {MaxFile: -1}, "--max-request": {MaxRequest: -1},
+		"--read-tokens": {ReadTokens: -1}, "--max-relocation": {MaxMove: -1}, "--tag-width": {TagWidth: 5}} {
+		if _, err := New(c); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%s: %v", flag, err)
+		}
 	}
 }
 

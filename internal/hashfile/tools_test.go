@@ -188,6 +188,13 @@ func TestDirectories(t *testing.T) {
 	p.list("ev\nil\x1b[2J").ok().says(`ev\nil\x1b[2J: file, `)
 	p.mkdir("b/x.txt").refused("exists")
 	p.move("none", "q").refused("not_found")
+	for _, asDirectory := range []string{"new/", "new/."} { // what it would name is no file
+		p.move("b/a.txt", asDirectory).refused("invalid").says("create_directory")
+		p.write(asDirectory, "x", "").refused("invalid").says("create_directory")
+	}
+	if text := p.move("b/c", "moved/").ok().Text; text != "moved b/c to moved/\n" {
+		t.Error(text)
+	}
 	there, err := os.Stat(path)
 	must(t, err)
 	_, modified, _ := strings.Cut(p.list(path).ok().says("/b/x.txt: file, 2 bytes, modified ").Text, ", modified ")

@@ -50,6 +50,16 @@ func explainUnknown(c *cobra.Command, err error) error {
 
 // unknownFlag gives err, of the flags of c, a hint that begins with those that may be meant.
 func unknownFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	var number *strconv.NumError
+	if errors.As(err, &invalid) && errors.As(err, &number) {
+		why := "is no number as this flag takes it"
+		if errors.Is(number, strconv.ErrRange) {
+			why = "is too large or too small"
+		}
+		return Usage(c, fmt.Errorf("invalid argument %q for \"--%s\" flag: it %s", invalid.GetValue(),
+			invalid.GetFlag().Name, why))
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return Usage(c, err)

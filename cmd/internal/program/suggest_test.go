@@ -27,18 +27,22 @@ func TestNear(t *testing.T) {
 // The words of a mistyped line are answered with the words that are near them, and no others.
 func TestSuggestions(t *testing.T) {
 	for line, want := range map[string]string{
-		"stoer":          `unknown command "stoer" for "hallmark"; did you mean 'hallmark store'? see 'hallmark --help'`,
-		"store vrify":    `unknown command "vrify" for "hallmark store"; did you mean 'hallmark store verify'? see 'hallmark store --help'`,
-		"store other":    `unknown command "other" for "hallmark store"; see 'hallmark store --help'`,
-		"store --jsn":    `unknown flag: --jsn; did you mean '--json'? see 'hallmark store --help'`,
-		"store --other":  `unknown flag: --other; see 'hallmark store --help'`,
-		"store -x":       `unknown shorthand flag: 'x' in -x; see 'hallmark store --help'`,
+		"stoer":         `unknown command "stoer" for "hallmark"; did you mean 'hallmark store'? see 'hallmark --help'`,
+		"store vrify":   `unknown command "vrify" for "hallmark store"; did you mean 'hallmark store verify'? see 'hallmark store --help'`,
+		"store other":   `unknown command "other" for "hallmark store"; see 'hallmark store --help'`,
+		"store --jsn":   `unknown flag: --jsn; did you mean '--json'? see 'hallmark store --help'`,
+		"store --other": `unknown flag: --other; see 'hallmark store --help'`,
+		"store -x":      `unknown shorthand flag: 'x' in -x; see 'hallmark store --help'`,
+		"store -n 2MB":  `invalid argument "2MB" for "--number" flag: it is no number as this flag takes it; see 'hallmark store --help'`,
+		"store -n 1" + strings.Repeat("0", 40): `invalid argument "1` + strings.Repeat("0", 40) +
+			`" for "--number" flag: it is too large or too small; see 'hallmark store --help'`,
 		"help stoer":     `unknown command "stoer" for "hallmark"; did you mean 'hallmark store'? see 'hallmark --help'`,
 		"help store vrf": `unknown command "vrf" for "hallmark store"; see 'hallmark store --help'`,
 	} {
 		root := &cobra.Command{Use: "hallmark", RunE: func(*cobra.Command, []string) error { return nil }}
 		store := &cobra.Command{Use: "store", Args: Args(cobra.NoArgs), RunE: root.RunE}
 		store.Flags().Bool("json", false, "")
+		store.Flags().IntP("number", "n", 0, "")
 		store.AddCommand(&cobra.Command{Use: "verify", RunE: root.RunE})
 		root.AddCommand(store)
 		prepare(root)

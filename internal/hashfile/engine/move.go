@@ -51,6 +51,9 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return place.Refuse(place.NotAFile, "%s is %s; only files, directories and links are moved",
 			place.Show(source), place.Kind(from.Info.Mode()))
 	}
+	if !from.Info.IsDir() && namesDirectory(destination) {
+		return refuseDirectoryName(destination)
+	}
 	if from.Root == to.Root && strings.HasPrefix(to.Rel+"/", from.Rel+"/") {
 		return place.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a "+
 			"destination outside of it", place.Show(destination), place.Show(source))
@@ -67,7 +70,7 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 	}
 	if err := e.writer.Move(from, to); err != nil {
 		asked := destination
-		if errors.Is(err, fs.ErrPermission) { // the system does not say at which end
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // the system does not say at which end
 			asked = "moving " + source + " to " + destination
 		}
 		return place.RefusalOf(asked, err)

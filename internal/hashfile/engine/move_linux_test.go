@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
 
 // TestMoveReplaced: what takes the name of a file, directory or link in the moment before it is moved was not checked,
@@ -34,5 +38,18 @@ func TestMoveReplaced(t *testing.T) {
 			x.holds("f=theirs\n")
 			x.tidy()
 		})
+	}
+}
+
+// TestMoveFails: the system does not say at which end a move failed, so that both are named.
+func TestMoveFails(t *testing.T) {
+	w := serve(t)
+	w.write("f", "x\n")
+	for _, failure := range []error{unix.EBUSY, unix.EROFS, unix.EACCES} {
+		beforeRename(t, func(int, string) error { return failure })
+		err := w.Move(t.Context(), w.sc, "f", "g")
+		if refused(t, failure.Error(), err, place.IO); !strings.HasPrefix(err.Error(), "moving f to g: ") {
+			t.Error(err)
+		}
 	}
 }

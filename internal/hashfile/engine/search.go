@@ -51,6 +51,14 @@ type Found struct {
 	Passed   []Passed
 }
 
+// Count returns how many lines match.
+func (f *Found) Count() (n int) {
+	for _, hits := range f.Files {
+		n += hits.Count
+	}
+	return n
+}
+
 // Bounds of a search.
 const (
 	searchTime   = 30 * time.Second

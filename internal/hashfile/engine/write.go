@@ -78,9 +78,8 @@ func (e *Engine) createFile(p *place.Place, in WriteRequest, data []byte) error 
 	if in.FileHash != "" {
 		return place.Refuse(place.NotFound, "%s does not exist; without file_hash it is created", place.Show(in.Path))
 	}
-	if strings.HasSuffix(in.Path, "/") {
-		return place.Refuse(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
-			"create_directory", place.Show(in.Path))
+	if namesDirectory(in.Path) {
+		return refuseDirectoryName(in.Path)
 	}
 	if err := e.checkContent(in, nil); err != nil {
 		return err
@@ -168,6 +167,17 @@ func (e *Engine) showFirst(p *place.Place, now Contents, out *place.Refusal) err
 		return out
 	}
 	return e.addFacts(p, out, now, [][2]int{{1, firstShown}})
+}
+
+// namesDirectory reports whether a path ends as those of directories do, so that a file is not meant to have it.
+func namesDirectory(path string) bool {
+	return strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")
+}
+
+// refuseDirectoryName refuses such a path for what is no directory.
+func refuseDirectoryName(path string) *place.Refusal {
+	return place.Refuse(hashline.Invalid, "%s ends like the path of a directory; give the path of a file, or call "+
+		"create_directory", place.Show(path))
 }
 
 // refuseNoDirectory refuses a place whose directory does not exist.
