@@ -269,7 +269,7 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(n, "part"))
 	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
-		return nil, chooseError(where, in, shown)
+		return nil, chooseError(where, in, shown, items)
 	}
 	answer, err := a.ReadAnswer(c.Context(), "\nWhich of them? (numbers or names, 'all', or nothing) ")
 	if err != nil {
@@ -295,7 +295,7 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 		chosen = append(chosen, item)
 	}
 	if len(chosen) == 0 {
-		return nil, chooseError(where, in, shown)
+		return nil, chooseError(where, in, shown, items)
 	}
 	return chosen, nil
 }
@@ -318,8 +318,9 @@ func placeOf(item facet.Item) string {
 	return item.Path
 }
 
-// chooseError is the refusal to choose for the person, with the command that adds the first of the items.
-func chooseError(where string, in project.Facet, items []facet.Item) error {
+// chooseError is the refusal to choose for the person, with the command that adds the first of the items shown that its
+// name alone chooses.
+func chooseError(where string, in project.Facet, shown, items []facet.Item) error {
 	from := "--path " + in.Path
 	if in.Git != "" {
 		from = "--git " + in.Git
@@ -331,14 +332,19 @@ func chooseError(where string, in project.Facet, items []facet.Item) error {
 			}
 		}
 	}
-	first := max(0, slices.IndexFunc(items, func(x facet.Item) bool { return !x.Empty }))
-	skill := items[first].Name
+	skill := ""
+	for _, x := range shown {
+		if _, err := chooseItem(items, "", x.Name); err == nil && !x.Empty && x.Name != "" {
+			skill = x.Name
+			break
+		}
+	}
 	if skill == "" { // no path is put into a command line that somebody may paste
 		from, skill = "NAME "+from, "PATH"
 	}
 	return evidence.Errorf(evidence.Refused, where,
 		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add %s --skill %s'", from, skill)),
-		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(items)))
+		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(shown)))
 }
 
 func nameOr(name, other string) string {
