@@ -177,8 +177,8 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
 }
 
-// chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is
-// part of that.
+// chooseItem is the item at a path, or the only one that is called name, whose copies do not count; what a marketplace
+// lists comes before what is part of that.
 func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 	var found []facet.Item
 	var paths []string
@@ -189,7 +189,7 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 		if item.Name == name && item.Listed {
 			return item, nil
 		}
-		if item.Name == name {
+		if item.Name == name && !item.Copy {
 			found, paths = append(found, item), append(paths, item.Path)
 		}
 	}
@@ -256,8 +256,14 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
 	where := surface.Escape(in.Git + in.Path)
 	var shown []facet.Item
+	parts, copies := 0, 0
 	for _, item := range items {
-		if item.Within == "" {
+		switch {
+		case item.Copy:
+			copies++
+		case item.Within != "":
+			parts++
+		default:
 			shown = append(shown, item)
 		}
 	}
@@ -265,8 +271,11 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 		fmt.Fprintf(a.Stderr, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
 			surface.Escape(placeOf(item)), describe(item))
 	}
-	if n := len(items) - len(shown); n > 0 {
-		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(n, "part"))
+	if parts > 0 {
+		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(parts, "part"))
+	}
+	if copies > 0 {
+		fmt.Fprintf(a.Stderr, "      and in other directories %s with the same name and files\n", evidence.Count(copies, "skill"))
 	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return nil, chooseError(where, in, shown, items)

@@ -31,10 +31,10 @@ func TestSplitTag(t *testing.T) {
 // The command that a list proposes chooses something: a name that several have does not, nor a plugin of nothing.
 func TestProposedChoice(t *testing.T) {
 	twice := []facet.Item{{Name: "a", Path: ".agents/skills/a"}, {Name: "a", Path: ".claude/skills/a"}}
-	for want, items := range map[string][]facet.Item{
+	for want, items := range map[string][]facet.Item{ // copies are no other choice
 		"'hallmark add --path x --skill b'":         append(twice, facet.Item{Name: "b", Path: "b"}),
 		"'hallmark add NAME --path x --skill PATH'": append(twice, facet.Item{Name: "c", Path: "c", Empty: true}),
-		"'hallmark add --path x --skill a'":         {{Name: "", Path: "y"}, {Name: "a", Path: "a"}},
+		"'hallmark add --path x --skill a'":         {{Path: "y"}, {Name: "a", Path: "a"}, {Name: "a", Path: "b", Copy: true}},
 	} {
 		err := chooseError("x", project.Facet{Path: "x"}, items, items)
 		if !strings.HasSuffix(err.Error(), want) {
