@@ -251,11 +251,9 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	return found, nil
 }
 
-// askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace
-// lists is counted alone. Without a terminal it says which commands add them, and is refused.
-func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
-	where := surface.Escape(in.Git + in.Path)
-	var shown []facet.Item
+// listItems prints what there is, and returns what has a number: what is part of what a marketplace lists, and copies,
+// are only counted.
+func listItems(w io.Writer, items []facet.Item) (shown []facet.Item) {
 	parts, copies := 0, 0
 	for _, item := range items {
 		switch {
@@ -268,15 +266,23 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 		}
 	}
 	for i, item := range shown {
-		fmt.Fprintf(a.Stderr, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
+		fmt.Fprintf(w, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
 			surface.Escape(placeOf(item)), describe(item))
 	}
 	if parts > 0 {
-		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(parts, "part"))
+		fmt.Fprintf(w, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(parts, "part"))
 	}
 	if copies > 0 {
-		fmt.Fprintf(a.Stderr, "      and in other directories %s with the same name and files\n", evidence.Count(copies, "skill"))
+		fmt.Fprintf(w, "      and in other directories %s with the same name and files\n", evidence.Count(copies, "skill"))
 	}
+	return shown
+}
+
+// askForSkills lists what there is and asks which of it is meant, by number or name. Without a terminal it says which
+// command adds one, and is refused.
+func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
+	where := surface.Escape(in.Git + in.Path)
+	shown := listItems(a.Stderr, items)
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return nil, chooseError(where, in, shown, items)
 	}
