@@ -34,7 +34,7 @@ func TestProposedChoice(t *testing.T) {
 	for want, items := range map[string][]facet.Item{ // copies are no other choice
 		"'hallmark add --path x --skill b'":         append(twice, facet.Item{Name: "b", Path: "b"}),
 		"'hallmark add NAME --path x --skill PATH'": append(twice, facet.Item{Name: "c", Path: "c", Empty: true}),
-		"'hallmark add --path x --skill a'":         {{Path: "y"}, {Name: "a", Path: "a"}, {Name: "a", Path: "b", Copy: true}},
+		"'hallmark add --path x --skill a'":         {{Path: "y"}, {Name: "a", Path: "a"}, {Name: "a", Copy: true}},
 	} {
 		err := chooseError("x", project.Facet{Path: "x"}, items, items)
 		if !strings.HasSuffix(err.Error(), want) {
