@@ -53,3 +53,29 @@ func TestHostileManifests(t *testing.T) {
 		t.Errorf("%d items, %v", len(items), err)
 	}
 }
+
+// A skill that is there for several clients is one, if its files are; one that differs, has another name or cannot be
+// wrapped is another.
+func TestCopiesAreMarked(t *testing.T) {
+	files := map[string]string{
+		".agents/skills/a/SKILL.md": "---\nname: aa\n---\nA\n", ".agents/skills/a/x.md": "x",
+		".claude/skills/a/SKILL.md": "---\nname: aa\n---\nA\n", ".claude/skills/a/x.md": "x",
+		".cursor/skills/a/SKILL.md": "---\nname: aa\n---\nA\n", ".cursor/skills/a/x.md": "y",
+		".gemini/skills/a/SKILL.md": "---\nname: bb\n---\nA\n", ".gemini/skills/a/x.md": "x",
+		".qwen/skills/a/SKILL.md": "---\nname: aa\n---\nA\n", ".qwen/skills/a/x.md": "x",
+	}
+	d := Dir{Open: func(p string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[p])), nil },
+		Links: map[string]string{".qwen/skills/a/up": "../../../x"}}
+	for p, text := range files {
+		d.Files = append(d.Files, tree.File{Path: p, Size: int64(len(text))})
+	}
+	items, err := List(d)
+	if err != nil || len(items) != 5 {
+		t.Fatalf("%+v, %v", items, err)
+	}
+	for i, want := range []bool{false, true, false, false, false} {
+		if items[i].Copy != want {
+			t.Errorf("%+v", items[i])
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package facet
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path"
@@ -25,6 +26,7 @@ type Item struct {
 	Description string `json:"description,omitempty"` // as its publisher wrote it
 
 	Empty bool `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
+	Copy  bool `json:"copy,omitempty"`  // a skill of the name and contents of one before it
 
 	// Of what a marketplace lists:
 	Listed bool     `json:"listed,omitempty"`
@@ -71,7 +73,35 @@ func List(d Dir) ([]Item, error) {
 		}
 		items = append(items, item)
 	}
+	markCopies(d, items)
 	return w.listMarket(all, items), nil
+}
+
+// markCopies marks the skills that have the name and the fingerprint of one before them: people commit one skill for
+// each of their clients. One that cannot be wrapped is no copy of anything.
+func markCopies(d Dir, items []Item) {
+	named := map[string][]int{}
+	for i, item := range items {
+		if item.Form == FormSkill && item.Name != "" {
+			named[item.Name] = append(named[item.Name], i)
+		}
+	}
+	for name, all := range named {
+		if len(all) == 1 {
+			continue
+		}
+		seen := map[string]bool{} // fingerprints
+		for _, i := range all {
+			wrapped, err := Wrap(d.in(items[i].Path), name)
+			if err != nil {
+				continue
+			}
+			sum, _, err := tree.FacetTar(context.Background(), wrapped.Files, wrapped.Open, 1)
+			if err == nil {
+				items[i].Copy, seen[sum.String()] = seen[sum.String()], true
+			}
+		}
+	}
 }
 
 // in is a directory of d.

@@ -101,8 +101,8 @@ func WrapBy(rule int, d Dir, name string) (*Wrapped, error) {
 	form, _, format := d.layout().form(rule)
 	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
-		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path",
-			ErrNoForm)
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path; "+
+			"agents and commands need a "+PluginFile+" beside agents/ and commands/", ErrNoForm)
 	}
 	if w.format = format; form == FormSkill {
 		w.rule = WrapRule

@@ -50,6 +50,7 @@ type Anew struct {
 	Names    []string // of facets, with the servers that they declare
 	Servers  []string // that facets declare
 	Declared []string // by this very command
+	Others   bool     // none of those that are declared: the command removes others
 }
 
 // includes reports whether a facet is resolved anew.

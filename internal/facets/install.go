@@ -225,7 +225,7 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 
 // anew says which facets a command resolves anew: those that it upgrades or declares.
 func (r *facetRequest) anew() Anew {
-	n := Anew{All: r.upgrade && len(r.names)+len(r.servers) == 0}
+	n := Anew{All: r.upgrade && len(r.names)+len(r.servers) == 0, Others: len(r.remove) > 0}
 	if r.upgrade {
 		n.Names, n.Servers = r.names, r.servers
 	}

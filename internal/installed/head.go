@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
 )
 
@@ -88,6 +89,33 @@ func readHead(text []byte) (h head) {
 		h.splitLines(text, root)
 	}
 	return h
+}
+
+// limits are members that let an agent or a model do less.
+var limits = []string{"disable-model-invocation", "disallowedTools", "tools", "user-invocable"}
+
+// readLimits reads the limits of a front matter that readHead cannot read, line by line as facets are wrapped: people
+// write descriptions that are no YAML, and an agent that may only read must not get every tool for that.
+func readLimits(data []byte) (o object) {
+	if len(data) > maxHead {
+		return nil
+	}
+	members := facet.ParseHead(data).Members
+	for _, name := range limits {
+		text, there := members[name]
+		if !there {
+			continue
+		}
+		if items, list := strings.CutPrefix(text, "- "); list {
+			text = "[" + strings.ReplaceAll(items, " - ", ", ") + "]"
+		}
+		if one := readHead([]byte(name + ": " + text + "\n")); one.err == nil && len(one.object) == 1 {
+			o = append(o, one.object[0])
+		} else {
+			o = append(o, member{name, text})
+		}
+	}
+	return o
 }
 
 // canSplit reports whether each member of a mapping has lines of its own, and needs no other's.

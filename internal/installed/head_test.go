@@ -50,6 +50,40 @@ func TestLimitsAreKeptOrNoted(t *testing.T) {
 	}
 }
 
+// A description that is no YAML, as people write it, takes no limit away from an agent or a skill.
+func TestLimitsBesideBrokenLines(t *testing.T) {
+	m := &facet.Manifest{Agents: map[string]facet.Prompt{"a": {Description: "d"}},
+		Skills: map[string]facet.Skill{"s": {Description: "d"}}}
+	const broken = "---\nname: a\ndescription: Use when: asked.\nuser: \"x\"\\nassistant: \"y\"\n"
+	for _, c := range []struct {
+		kind       facet.Kind
+		head       string
+		target     Target
+		want, note string
+	}{
+		{facet.KindAgent, "tools: Read, Grep\n", opencode, `"*": "deny"`, "has as its tools"},
+		{facet.KindAgent, "tools: [Read, Grep]\n", copilot, `tools: ["read", "search"]`, "has as its tools"},
+		{facet.KindAgent, "tools: Read # only\r\n", codex, "sandbox_mode = 'read-only'", "has as its tools"},
+		{facet.KindAgent, "tools:\n  - Read\n  - Grep\n", copilot, `tools: ["read", "search"]`, "has as its tools"},
+		{facet.KindAgent, "tools: {a: b\n", opencode, `{"*": "deny"}`, "has as its tools"},
+		{facet.KindAgent, "tools: {a: b\n", copilot, "", "may use every tool"},
+		{facet.KindAgent, "disallowedTools: Bash\n", gemini, "", "may use every tool"},
+		{facet.KindSkill, "disable-model-invocation: true\n", codex, "disable-model-invocation: true\n", ""},
+	} {
+		for _, d := range m.Deliverables() {
+			if d.Kind != c.kind {
+				continue
+			}
+			data := broken + c.head + "---\nBody\n"
+			r, err := c.target.Render(c.target.Places(m, d)[0], m, d, []byte(data))
+			notes := strings.Join(r.Notes, "\n")
+			if err != nil || !strings.Contains(string(r.Data), c.want) || !strings.Contains(notes, c.note) {
+				t.Errorf("%s: %q became %q, %q, %v", c.target.Name, data, r.Data, r.Notes, err)
+			}
+		}
+	}
+}
+
 // A member that a client is not to get does not come with the lines of another.
 func TestNoMemberInAnother(t *testing.T) {
 	m := &facet.Manifest{Agents: map[string]facet.Prompt{"a": {Description: "d"}}}

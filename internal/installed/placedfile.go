@@ -44,9 +44,10 @@ func (f *placedFile) evidence(path string) evidence.Report {
 		c.Want = []digest.Digest{f.asset}
 		return evidence.Report{evidence.Compare(c, o)}
 	case f.sum.IsZero():
-		return evidence.Report{evidence.CannotVerify(c, evidence.NotFound,
-			"the contents that it was made from are not in this machine's store; "+
-				"run 'hallmark install --frozen' first")}
+		e := evidence.CannotVerify(c, evidence.NotFound,
+			"the contents that it was made from are not in this machine's store")
+		e.Fix = "run 'hallmark install --frozen' first"
+		return evidence.Report{e}
 	}
 	c.Want = []digest.Digest{f.sum}
 	e := evidence.Compare(c, o)

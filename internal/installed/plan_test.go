@@ -383,3 +383,12 @@ func TestCheckClientFiles(t *testing.T) {
 		}
 	}
 }
+
+// A file of which nothing can be said for want of the contents has the command that gets them, and no other hint.
+func TestUnjudgedFileLeadsOn(t *testing.T) {
+	f := placedFile{of: "kit@1.0.0", asset: sum("member"), picked: true, present: true, now: sum("rendered")}
+	e := f.evidence(".cursor/agents/a.md")[0]
+	if e.Cause != evidence.NotFound || e.Fix != "run 'hallmark install --frozen' first" {
+		t.Errorf("%+v", e)
+	}
+}

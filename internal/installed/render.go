@@ -35,7 +35,9 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 	}
 	text, body := splitHead(data)
 	if w.hasHead = text != nil; w.hasHead {
-		w.own = readHead(text)
+		if w.own = readHead(text); w.own.err != nil {
+			w.own.object = readLimits(data[:len(data)-len(body)])
+		}
 	} else {
 		w.own.end = "\n"
 		if _, open := frontmatter.Split(data); open {

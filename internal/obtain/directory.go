@@ -27,11 +27,7 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	f := r.Want
 	root, err := os.OpenRoot(cmp.Or(s.folders[f.Name], LocalPath(s.Workspace, f.Path)))
 	if err != nil {
-		hint := ""
-		if r.Locked != nil {
-			hint = goneHint(f)
-		}
-		return stored{}, evidence.Errorf(evidence.Validation, f.Name, hint, err)
+		return s.unreadDirectory(ctx, r, err, q)
 	}
 	defer root.Close()
 	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, ruleOf(locked), s.o.Limits)
@@ -51,6 +47,25 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 			"without --frozen, which locks what it holds now"}, q)
 	found.notes, found.modes = packed.notes, packed.modes
 	return found, err
+}
+
+// unreadDirectory is a locked facet whose directory cannot be read, from the store if the command keeps it.
+func (s *Sources) unreadDirectory(ctx context.Context, r Request, why error, q *inquiry) (stored, error) {
+	hint := ""
+	if r.Locked != nil {
+		hint = goneHint(r.Want)
+	}
+	if same, ok := sameCommit(r.Want.Source(s.Workspace.Config.Registry), r); ok && r.Kept {
+		c := claims{name: r.Want.Name, locked: same, entry: *same}
+		here, err := s.findStored(ctx, c, q)
+		if err != nil {
+			return stored{}, err
+		}
+		if here.slot != nil {
+			return c.accept(here.slot, q), nil
+		}
+	}
+	return stored{}, evidence.Errorf(evidence.Validation, r.Want.Name, hint, why)
 }
 
 // goneHint is what leads on where the source of a locked facet cannot be read.

@@ -72,4 +72,7 @@ type Request struct {
 	// AcceptTag follows the tag of a repository that was moved since it was locked. The caller shows what changes
 	// by it, and asks, before it writes anything.
 	AcceptTag bool
+
+	// Kept takes what is locked and in the store where a directory cannot be read: the command changes other facets.
+	Kept bool
 }

@@ -197,11 +197,12 @@ listed. If something in them can run, you see it and are asked.
 				if !add.Kind().HasVersions() {
 					return nil, app.Usage(c, errors.New("a facet of git or of a directory has no requirement"))
 				}
+				add.Name = names[0][:at]
 				r, err := artifact.ParseRequirement(names[0][at+1:])
-				if err != nil {
+				if err != nil && facet.CheckName(add.Name) {
 					return nil, app.Usage(c, err)
 				}
-				add.Name, add.Requirement = names[0][:at], r
+				add.Requirement = r
 			}
 		} else if add.Kind().HasVersions() {
 			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -35,11 +36,17 @@ func readGit(f *project.Facet) (facets.Pasted, error) {
 }
 
 // nameError is the error for an argument that is not the name of a facet. OWNER/REPO may be meant as a repository or as
-// a directory, and is not guessed at: somebody else may own the repository of that name.
+// a directory, and is not guessed at: somebody else may own the repository of that name. What follows an @ may be meant
+// as a tag or, as other programs have it, as a skill.
 func nameError(arg, name string) error {
-	if facets.IsOwnerRepo(arg) {
-		return fmt.Errorf("%+q is not the name of a facet; the repository at GitHub is 'hallmark add --git %s', the "+
-			"directory 'hallmark add --path %s'", name, arg, name)
+	if !facets.IsOwnerRepo(arg) {
+		return fmt.Errorf("%+q is not the name of a facet; a directory is 'hallmark add --path DIR', a repository "+
+			"'hallmark add --git URL'", name)
 	}
-	return fmt.Errorf("%+q is not the name of a facet", name)
+	skill := ""
+	if repo, _, has := strings.Cut(arg, "@"); has {
+		skill = fmt.Sprintf(", a skill of it 'hallmark add --git %s --skill NAME'", repo)
+	}
+	return fmt.Errorf("%+q is not the name of a facet; the repository at GitHub is 'hallmark add --git %s'%s, "+
+		"the directory 'hallmark add --path %s'", name, arg, skill, arg)
 }

@@ -178,8 +178,8 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
 }
 
-// chooseItem is the item at a path, or the only one that is called name; what a marketplace lists comes before what is
-// part of that.
+// chooseItem is the item at a path, or the only one that is called name, whose copies do not count; what a marketplace
+// lists comes before what is part of that.
 func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 	var found []facet.Item
 	var paths []string
@@ -190,7 +190,7 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 		if item.Name == name && item.Listed {
 			return item, nil
 		}
-		if item.Name == name {
+		if item.Name == name && !item.Copy {
 			found, paths = append(found, item), append(paths, item.Path)
 		}
 	}
@@ -254,26 +254,40 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	return found, nil
 }
 
-// askForSkills lists what there is and asks which of it is meant, by number or name. What is part of what a marketplace
-// lists is counted alone. Without a terminal it says which commands add them, and is refused.
-func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
-	where := surface.Escape(in.Git + in.Path)
-	var shown []facet.Item
+// listItems prints what there is, and returns what has a number: what is part of what a marketplace lists, and copies,
+// are only counted.
+func listItems(w io.Writer, items []facet.Item) (shown []facet.Item) {
+	parts, copies := 0, 0
 	for _, item := range items {
-		if item.Within == "" {
+		switch {
+		case item.Copy:
+			copies++
+		case item.Within != "":
+			parts++
+		default:
 			shown = append(shown, item)
 		}
 	}
 	for i, item := range shown {
-		fmt.Fprintf(a.Stderr, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
+		fmt.Fprintf(w, "%4d  %-6s  %s  (%s)%s\n", i+1, item.Form, nameOr(item.Name, "without a name"),
 			surface.Escape(placeOf(item)), describe(item))
 	}
-	if n := len(items) - len(shown); n > 0 {
-		fmt.Fprintf(a.Stderr, "      and %s of these, each of which --skill NAME adds alone\n",
-			evidence.Count(n, "part"))
+	if parts > 0 {
+		fmt.Fprintf(w, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(parts, "part"))
 	}
+	if copies > 0 {
+		fmt.Fprintf(w, "      and in other directories %s with the same name and files\n", evidence.Count(copies, "skill"))
+	}
+	return shown
+}
+
+// askForSkills lists what there is and asks which of it is meant, by number or name. Without a terminal it says which
+// command adds one, and is refused.
+func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
+	where := surface.Escape(in.Git + in.Path)
+	shown := listItems(a.Stderr, items)
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
-		return nil, chooseError(where, in, shown)
+		return nil, chooseError(where, in, shown, items)
 	}
 	answer, err := a.ReadAnswer(c.Context(), "\nWhich of them? (numbers or names, 'all', or nothing) ")
 	if err != nil {
@@ -299,7 +313,7 @@ func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.
 		chosen = append(chosen, item)
 	}
 	if len(chosen) == 0 {
-		return nil, chooseError(where, in, shown)
+		return nil, chooseError(where, in, shown, items)
 	}
 	return chosen, nil
 }
@@ -322,8 +336,9 @@ func placeOf(item facet.Item) string {
 	return item.Path
 }
 
-// chooseError is the refusal to choose for the person, with the command that adds the first of the items.
-func chooseError(where string, in project.Facet, items []facet.Item) error {
+// chooseError is the refusal to choose for the person, with the command that adds the first of the items shown that its
+// name alone chooses.
+func chooseError(where string, in project.Facet, shown, items []facet.Item) error {
 	from := "--path " + in.Path
 	if in.Git != "" {
 		from = "--git " + in.Git
@@ -335,14 +350,19 @@ func chooseError(where string, in project.Facet, items []facet.Item) error {
 			}
 		}
 	}
-	first := max(0, slices.IndexFunc(items, func(x facet.Item) bool { return !x.Empty }))
-	skill := items[first].Name
+	skill := ""
+	for _, x := range shown {
+		if _, err := chooseItem(items, "", x.Name); err == nil && !x.Empty && x.Name != "" {
+			skill = x.Name
+			break
+		}
+	}
 	if skill == "" { // no path is put into a command line that somebody may paste
 		from, skill = "NAME "+from, "PATH"
 	}
 	return evidence.Errorf(evidence.Refused, where,
 		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add %s --skill %s'", from, skill)),
-		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(items)))
+		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(shown)))
 }
 
 func nameOr(name, other string) string {
