@@ -59,8 +59,8 @@ var archiveRows = []rule{
 var (
 	contradictionHint = on(evidence.Mismatch, "the archive contradicts itself; do not use it, and tell its publisher")
 	storeHint         = on(evidence.Mismatch, "the store's copy was changed; "+
-		"'hallmark install' moves it to quarantine and gets the locked contents again, in a project that has it locked; "+
-		"'hallmark store prune --older-than 0s' removes what no project has")
+		"'hallmark install' moves it to quarantine and gets the locked contents again, in a project that has it "+
+		"locked; 'hallmark store prune --older-than 0s' removes what no project has")
 	tamperedHint = on(evidence.Mismatch, "the store was tampered with; the slot was moved to quarantine")
 	slotHint     = first(
 		// A check leaves a slot, whose path Observed.From has, where it is.

@@ -95,7 +95,8 @@ func (s *Server) explainHits(
 	if wide := widenPattern(in.Pattern); wide != in.Pattern && (none || !isASCII(in.Pattern)) {
 		other := s.searchAgain(ctx, sc, in, ask, wide)
 		if n := other.Count(); n > 0 && !reflect.DeepEqual(other.Files, found.Files) {
-			return []string{fmt.Sprintf(`\w and \b know only the letters of ASCII; for %s with those of all languages give %s`,
+			return []string{fmt.Sprintf(`\w and \b know only the letters of ASCII; `+
+				`for %s with those of all languages give %s`,
 				count(n, "hit"), showPattern(wide))}
 		}
 	}

@@ -276,7 +276,8 @@ func listItems(w io.Writer, items []facet.Item) (shown []facet.Item) {
 		fmt.Fprintf(w, "      and %s of these, each of which --skill NAME adds alone\n", evidence.Count(parts, "part"))
 	}
 	if copies > 0 {
-		fmt.Fprintf(w, "      and in other directories %s with the same name and files\n", evidence.Count(copies, "skill"))
+		fmt.Fprintf(w, "      and in other directories %s with the same name and files\n",
+			evidence.Count(copies, "skill"))
 	}
 	return shown
 }
