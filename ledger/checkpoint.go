@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -198,6 +199,10 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 	s := Signed{Checkpoint: c, Note: signed}
 	byLog := false
 	for _, sig := range n.Sigs {
+		// Package note reads bits that base64 leaves over as nothing, so that one signature would have several texts.
+		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil {
+			return Signed{}, malformedError("checkpoint: the signature of %+q is not as base64 is written", sig.Name)
+		}
 		if sig.Name == t.Log.Name() && sig.Hash == t.Log.KeyHash() {
 			byLog = true
 			continue

@@ -215,3 +215,24 @@ func TestFresh(t *testing.T) {
 		t.Error("the log's own key passes as a witness")
 	}
 }
+
+// A signature has one text: the bits that its base64 leaves over are zero.
+func TestSignatureText(t *testing.T) {
+	l := newLog(t, "log.example.com")
+	signed, err := l.checkpoint(t).Sign(l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.trust(t).Open(signed); err != nil {
+		t.Fatal(err)
+	}
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	last := len(signed) - len("=\n") - 1
+	for i := 1; i < 4; i++ {
+		other := bytes.Clone(signed)
+		other[last] = digits[strings.IndexByte(digits, signed[last])+i]
+		if _, err := l.trust(t).Open(other); !errors.Is(err, ErrMalformed) {
+			t.Errorf("%q in the place of %q: %v", other[last], signed[last], err)
+		}
+	}
+}
