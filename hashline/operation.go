@@ -103,22 +103,7 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 		}
 		s.lines, s.ended = contentLines(*op.Content), strings.HasSuffix(*op.Content, "\n")
 	}
-	var moved []Relocation
-	find := func(text string) (int, *Error) {
-		a, err := d.parse(text)
-		if err != nil {
-			return 0, err
-		}
-		if a.line == 0 && !s.insert {
-			return 0, refuse(Invalid, "anchor 0: is for inserting into an empty file; "+
-				"give the anchor of the line that is to change")
-		}
-		n, err := d.resolve(a)
-		if err == nil && n != a.line {
-			moved = append(moved, Relocation{index, a.text, n})
-		}
-		return n, err
-	}
+	l := &locator{finder: d, index: index, inserts: s.insert}
 	switch {
 	case op.Op == ReplaceAll: // its lines are found by what they hold
 		return s, nil, nil
@@ -126,26 +111,8 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 		s.gap, s.beside = op.end(d.file)
 		return s, nil, nil
 	}
-	first, err := find(op.Anchor)
+	first, last, err := l.findRange(op)
 	if err != nil {
-		if op.EndAnchor != "" { // a miscount is often one of both ends
-			if _, other := find(op.EndAnchor); other != nil {
-				err.add(other)
-			}
-		}
-		return s, nil, err
-	}
-	last := first
-	if op.EndAnchor != "" {
-		if last, err = find(op.EndAnchor); err != nil {
-			return s, nil, err
-		}
-	}
-	if last < first {
-		return s, nil, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d; "+
-			"exchange them if all lines between are meant", quote(op.Anchor), first, quote(op.EndAnchor), last)
-	}
-	if err := checkLength(op, first, last); err != nil {
 		return s, nil, err
 	}
 	switch op.Op {
@@ -156,5 +123,54 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	default:
 		s.first, s.last = first, last
 	}
-	return s, moved, nil
+	return s, l.moved, nil
+}
+
+// locator finds the lines of one operation.
+type locator struct {
+	*finder
+	index   int // of the operation
+	inserts bool
+	moved   []Relocation
+}
+
+// find finds the line of an anchor.
+func (l *locator) find(text string) (int, *Error) {
+	a, err := l.parse(text)
+	if err != nil {
+		return 0, err
+	}
+	if a.line == 0 && !l.inserts {
+		return 0, refuse(Invalid, "anchor 0: is for inserting into an empty file; "+
+			"give the anchor of the line that is to change")
+	}
+	n, err := l.resolve(a)
+	if err == nil && n != a.line {
+		l.moved = append(l.moved, Relocation{l.index, a.text, n})
+	}
+	return n, err
+}
+
+// findRange finds the first and the last line of an operation, which are the same without an end anchor.
+func (l *locator) findRange(op Operation) (first, last int, err *Error) {
+	first, err = l.find(op.Anchor)
+	if err != nil {
+		if op.EndAnchor != "" { // a miscount is often one of both ends
+			if _, other := l.find(op.EndAnchor); other != nil {
+				err.add(other)
+			}
+		}
+		return 0, 0, err
+	}
+	last = first
+	if op.EndAnchor != "" {
+		if last, err = l.find(op.EndAnchor); err != nil {
+			return 0, 0, err
+		}
+	}
+	if last < first {
+		return 0, 0, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d; "+
+			"exchange them if all lines between are meant", quote(op.Anchor), first, quote(op.EndAnchor), last)
+	}
+	return first, last, checkLength(op, first, last)
 }

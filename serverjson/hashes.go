@@ -133,28 +133,34 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 		if p.FileSHA256 == "" {
 			continue
 		}
-		c := evidence.Claim{
-			Subject: p.Identifier, Scheme: evidence.File, Text: p.FileSHA256,
-			Authority: evidence.Publisher, Where: where + ", fileSha256",
-		}
-		ref, err := p.Ref()
-		if err != nil {
+		if c, err := d.claimOf(p, where); err != nil {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
-			continue
+		} else {
+			claims = append(claims, c)
 		}
-		c.Subject = ref.String()
-		if i := slices.IndexFunc(d.FileHashes, func(h FileHash) bool {
-			return h.Ref.Normal() == ref.Normal()
-		}); i >= 0 {
-			c.Subject = d.FileHashes[i].Key // one file has one name, as in "github:" for a URL
-		}
-		want, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
-		if err != nil {
-			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
-			continue
-		}
-		c.Want = []digest.Digest{want}
-		claims = append(claims, c)
 	}
 	return claims, cannot
+}
+
+// claimOf is the claim of a package's fileSha256, or an error if that or the package's identifier cannot be read.
+func (d *Document) claimOf(p Package, where string) (evidence.Claim, error) {
+	c := evidence.Claim{
+		Subject: p.Identifier, Scheme: evidence.File, Text: p.FileSHA256,
+		Authority: evidence.Publisher, Where: where + ", fileSha256",
+	}
+	ref, err := p.Ref()
+	if err != nil {
+		return c, err
+	}
+	c.Subject = ref.String()
+	if i := slices.IndexFunc(d.FileHashes, func(h FileHash) bool {
+		return h.Ref.Normal() == ref.Normal()
+	}); i >= 0 {
+		c.Subject = d.FileHashes[i].Key // one file has one name, as in "github:" for a URL
+	}
+	want, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
+	if err == nil {
+		c.Want = []digest.Digest{want}
+	}
+	return c, err
 }

@@ -39,15 +39,9 @@ func Parse(data []byte) (*Document, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
 		return nil, &Invalid{Issues{{TypeJSON, "", placeOf(data) + err.Error(), SeverityError, jsonReference(err)}}}
 	}
-	var tree map[string]any
-	err := json.Unmarshal(data, &tree)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && strings.HasPrefix(wrong.Value, "number ") {
-		message := fmt.Sprintf("the number %.40s is too large to be read", strings.TrimPrefix(wrong.Value, "number "))
-		return nil, &Invalid{Issues{{TypeSchema, "", message, SeverityError, "number"}}}
-	}
-	if err != nil || tree == nil {
-		return nil, &Invalid{Issues{{TypeSchema, "", "must be an object", SeverityError, "wrong-type"}}}
+	tree, err := readTree(data)
+	if err != nil {
+		return nil, err
 	}
 	if err := refuseSourceMode(tree); err != nil {
 		return nil, err
@@ -91,6 +85,21 @@ func Parse(data []byte) (*Document, error) {
 		return nil, &Invalid{sortIssues(append(w.issues, more...))}
 	}
 	return d, nil
+}
+
+// readTree reads the object that a document is.
+func readTree(data []byte) (map[string]any, error) {
+	var tree map[string]any
+	err := json.Unmarshal(data, &tree)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && strings.HasPrefix(wrong.Value, "number ") {
+		message := fmt.Sprintf("the number %.40s is too large to be read", strings.TrimPrefix(wrong.Value, "number "))
+		return nil, &Invalid{Issues{{TypeSchema, "", message, SeverityError, "number"}}}
+	}
+	if err != nil || tree == nil {
+		return nil, &Invalid{Issues{{TypeSchema, "", "must be an object", SeverityError, "wrong-type"}}}
+	}
+	return tree, nil
 }
 
 // placeOf says where data ceases to be JSON; "" if that is not what is wrong with it.
@@ -156,13 +165,8 @@ func decodeTree(tree map[string]any) (*Document, error) {
 		Icons       []model.Icon
 		Packages    []model.Package
 		Remotes     []model.Transport
-		Location    *struct {
-			Type        string
-			PackageName string `json:"package_name"`
-			Version     string
-			URL         string
-		} `json:"package_location"`
-		Meta json.RawMessage `json:"_meta"`
+		Location    *packageLocation `json:"package_location"`
+		Meta        json.RawMessage  `json:"_meta"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, err
@@ -180,21 +184,34 @@ func decodeTree(tree map[string]any) (*Document, error) {
 		})
 	}
 	if l := raw.Location; l != nil {
-		p := Package{RegistryType: l.Type, Identifier: l.PackageName, Version: l.Version, Pointer: locationPointer,
-			Transport: model.Transport{Type: model.TransportTypeStdio}}
-		switch {
-		case l.Type == typeURL, l.Type == typeGitHub && l.URL != "":
-			p.Identifier = l.URL
-		default:
-			d.location = l.URL
-			p.splitName()
-		}
-		if p.Version == "" {
-			p.Version = d.Version
-		}
-		d.Packages = append(d.Packages, p)
+		d.addLocated(*l)
 	}
 	return d, nil
+}
+
+// packageLocation is the member package_location, by which source 000 names a package.
+type packageLocation struct {
+	Type        string
+	PackageName string `json:"package_name"`
+	Version     string
+	URL         string
+}
+
+// addLocated adds the package that package_location names.
+func (d *Document) addLocated(l packageLocation) {
+	p := Package{RegistryType: l.Type, Identifier: l.PackageName, Version: l.Version, Pointer: locationPointer,
+		Transport: model.Transport{Type: model.TransportTypeStdio}}
+	switch {
+	case l.Type == typeURL, l.Type == typeGitHub && l.URL != "":
+		p.Identifier = l.URL
+	default:
+		d.location = l.URL
+		p.splitName()
+	}
+	if p.Version == "" {
+		p.Version = d.Version
+	}
+	d.Packages = append(d.Packages, p)
 }
 
 const locationPointer = "/package_location"

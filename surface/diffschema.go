@@ -135,11 +135,7 @@ func (s schemaDiff) compareKeyword(at, name string, a, b *value, in schemaPair) 
 	case "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems":
 		s.compareSchemas(path, a, b)
 	case "items":
-		if isList(a) || isList(b) {
-			s.compareElements(path, a, b)
-			return
-		}
-		s.compareSchemas(path, a, b)
+		s.compareItems(path, a, b)
 	case "prefixItems":
 		s.compareElements(path, a, b)
 	case "allOf", "anyOf":
@@ -161,6 +157,15 @@ func (s schemaDiff) compareKeyword(at, name string, a, b *value, in schemaPair) 
 	default:
 		s.d.compareParts(SchemaChanged, path, a, b)
 	}
+}
+
+// compareItems compares two members "items", which are a schema for all elements or a list of one for each.
+func (s schemaDiff) compareItems(path string, a, b *value) {
+	if isList(a) || isList(b) {
+		s.compareElements(path, a, b)
+		return
+	}
+	s.compareSchemas(path, a, b)
 }
 
 func isList(v *value) bool { return v != nil && v.kind == isArray }

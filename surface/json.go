@@ -266,39 +266,9 @@ func (p *parser) parseObject() (value, *Error) {
 	}
 	p.pos++
 	v, start := value{kind: isObject}, len(p.members)
-	for first := true; ; first = false {
-		c := p.nextByte()
-		if c == '}' && first {
-			break
-		}
-		if c != '"' {
-			return v, p.syntaxError("no member name")
-		}
-		name, err := p.parseString()
-		if err != nil {
-			return v, err
-		}
-		if name == bigMember && p.mode == modeSent {
-			return v, newError(ProblemReserved, "the member name %s is reserved", bigMember)
-		}
-		if p.nextByte() != ':' {
-			return v, p.syntaxError("no colon after a member name")
-		}
-		p.pos++
-		x, err := p.parseValue()
-		if err != nil {
-			return v, err
-		}
-		p.members = append(p.members, member{name, x})
-		if c = p.nextByte(); c == '}' {
-			break
-		}
-		if c != ',' {
-			return v, p.syntaxError("no comma or end of the object")
-		}
-		p.pos++
+	if err := p.parseMembers(); err != nil {
+		return v, err
 	}
-	p.pos++
 	v.members = p.members[start:]
 	if err := v.sortMembers(); err != nil {
 		return v, err
@@ -320,6 +290,44 @@ func (p *parser) parseObject() (value, *Error) {
 	}
 	p.depth--
 	return v, nil
+}
+
+// parseMembers reads members up to the end of their object, and adds them to p.members.
+func (p *parser) parseMembers() *Error {
+	for first := true; ; first = false {
+		c := p.nextByte()
+		if c == '}' && first {
+			break
+		}
+		if c != '"' {
+			return p.syntaxError("no member name")
+		}
+		name, err := p.parseString()
+		if err != nil {
+			return err
+		}
+		if name == bigMember && p.mode == modeSent {
+			return newError(ProblemReserved, "the member name %s is reserved", bigMember)
+		}
+		if p.nextByte() != ':' {
+			return p.syntaxError("no colon after a member name")
+		}
+		p.pos++
+		x, err := p.parseValue()
+		if err != nil {
+			return err
+		}
+		p.members = append(p.members, member{name, x})
+		if c = p.nextByte(); c == '}' {
+			break
+		}
+		if c != ',' {
+			return p.syntaxError("no comma or end of the object")
+		}
+		p.pos++
+	}
+	p.pos++
+	return nil
 }
 
 func (p *parser) depthError() *Error {

@@ -40,18 +40,8 @@ func Read(data []byte) (*Surface, error) {
 			seen++
 			continue
 		}
-		kind := kindOfMember(m.name)
-		if kind == "" {
-			return nil, newError(ProblemUnknownMember, "a surface has no member \"%s\"", Escape(clip(m.name, 60)))
-		}
 		seen++
-		if m.value.kind != isArray {
-			return nil, withItem(m.name, newError(ProblemShape, "not an array"))
-		}
-		if len(m.value.list)+len(items) > MaxItems+1 {
-			return nil, tooManyItems(len(m.value.list) + len(items))
-		}
-		read, err := readItems(kind, m.value.list)
+		read, err := readMember(m, len(items))
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +51,21 @@ func Read(data []byte) (*Surface, error) {
 		return nil, newError(ProblemShape, "a surface has six members, this one %d", seen)
 	}
 	return assemble(items)
+}
+
+// readMember reads the items of one kind. before is how many of others there are.
+func readMember(m *member, before int) ([]Item, *Error) {
+	kind := kindOfMember(m.name)
+	if kind == "" {
+		return nil, newError(ProblemUnknownMember, "a surface has no member \"%s\"", Escape(clip(m.name, 60)))
+	}
+	if m.value.kind != isArray {
+		return nil, withItem(m.name, newError(ProblemShape, "not an array"))
+	}
+	if len(m.value.list)+before > MaxItems+1 {
+		return nil, tooManyItems(len(m.value.list) + before)
+	}
+	return readItems(kind, m.value.list)
 }
 
 func kindOfMember(member string) Kind {

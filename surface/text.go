@@ -256,18 +256,7 @@ func compareWords(a, b []string) []run {
 	end := a[len(a)-tail:]
 	a, b = a[head:len(a)-tail], b[head:len(b)-tail]
 	if len(a) > 0 && len(b) > 0 && len(a) < maxTable/len(b) {
-		// common[i*w+j] is the length for a[i:] and b[j:].
-		w := len(b) + 1
-		common := make([]int32, (len(a)+1)*w)
-		for i := len(a) - 1; i >= 0; i-- {
-			for j := len(b) - 1; j >= 0; j-- {
-				if a[i] == b[j] {
-					common[i*w+j] = common[(i+1)*w+j+1] + 1
-				} else {
-					common[i*w+j] = max(common[(i+1)*w+j], common[i*w+j+1])
-				}
-			}
-		}
+		w, common := len(b)+1, measureCommon(a, b)
 		i, j := 0, 0
 		for i < len(a) && j < len(b) {
 			switch {
@@ -288,4 +277,21 @@ func compareWords(a, b []string) []run {
 	put('+', b...)
 	put('=', end...)
 	return runs
+}
+
+// measureCommon returns the lengths of the longest common subsequences of all ends of a and b: that of a[i:] and b[j:]
+// is at i*(len(b)+1)+j.
+func measureCommon(a, b []string) []int32 {
+	w := len(b) + 1
+	common := make([]int32, (len(a)+1)*w)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i*w+j] = common[(i+1)*w+j+1] + 1
+			} else {
+				common[i*w+j] = max(common[(i+1)*w+j], common[i*w+j+1])
+			}
+		}
+	}
+	return common
 }

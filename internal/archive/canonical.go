@@ -117,20 +117,8 @@ func (t *canonicalTar) parseHeader() (Entry, error) {
 	if !ok || claimed != checksum(h) {
 		return bad(ProblemChecksum, "the checksum of the header is wrong")
 	}
-	switch kind := h[156]; kind {
-	case '0':
-	case '1', '2':
-		return bad(ProblemLink, "a link; only regular files may be there")
-	case '5':
-		return bad(ProblemDirectory, "a directory; only regular files may be there")
-	case 'x', 'g', 'X':
-		return bad(ProblemExtended, "a PAX header")
-	case 'L', 'K', 'N', 'D', 'S', 'M', 'V':
-		return bad(ProblemExtended, "a GNU header")
-	case 0, '7':
-		return bad(ProblemHeader, "a regular file of another type than \"0\"")
-	default:
-		return bad(ProblemSpecial, "neither a regular file nor a directory")
+	if p, why := checkType(h[156]); why != "" {
+		return bad(p, "%s", why)
 	}
 	switch {
 	case string(h[257:265]) == "ustar  \x00":
@@ -166,6 +154,25 @@ func (t *canonicalTar) parseHeader() (Entry, error) {
 	}
 	t.size += tree.TarBlock
 	return Entry{Path: path, Size: size}, nil
+}
+
+// checkType says what is wrong with the type of a member; nothing for a regular file.
+func checkType(kind byte) (Problem, string) {
+	switch kind {
+	case '0':
+		return "", ""
+	case '1', '2':
+		return ProblemLink, "a link; only regular files may be there"
+	case '5':
+		return ProblemDirectory, "a directory; only regular files may be there"
+	case 'x', 'g', 'X':
+		return ProblemExtended, "a PAX header"
+	case 'L', 'K', 'N', 'D', 'S', 'M', 'V':
+		return ProblemExtended, "a GNU header"
+	case 0, '7':
+		return ProblemHeader, "a regular file of another type than \"0\""
+	}
+	return ProblemSpecial, "neither a regular file nor a directory"
 }
 
 // readContent calls fn with the content of e, and reads what fn leaves of it and the padding.

@@ -41,26 +41,9 @@ func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) 
 	differs := func(what string) (int64, error) {
 		return 0, z.refuse(ProblemContradiction, e.name, "has %s in its local header than in the directory", what)
 	}
-	// The name and the usual extra fields mostly fit what is read at once.
-	h := make([]byte, min(zipLocalSize+len(e.name)+64, int(limit-e.offset)))
-	if len(h) < zipLocalSize {
-		return 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
-	}
-	if err := z.read(h, e.offset, e.name); err != nil {
+	h, nameLen, extraLen, err := z.readLocalHeader(e, limit)
+	if err != nil {
 		return 0, err
-	}
-	if !bytes.HasPrefix(h, []byte(zipLocal)) {
-		return 0, z.refuse(ProblemContradiction, e.name, "has no local header where the directory says")
-	}
-	nameLen, extraLen := int(le.Uint16(h[26:])), int(le.Uint16(h[28:]))
-	if e.body = e.offset + int64(zipLocalSize+nameLen+extraLen); e.body > limit {
-		return 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
-	}
-	if need := zipLocalSize + nameLen + extraLen; need > len(h) {
-		h = make([]byte, need)
-		if err := z.read(h, e.offset, e.name); err != nil {
-			return 0, err
-		}
 	}
 	name := string(h[zipLocalSize : zipLocalSize+nameLen])
 	switch {
@@ -91,6 +74,33 @@ func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) 
 	}
 	_, large := fields[extraZip64]
 	return z.readDescriptor(e, end, limit, large)
+}
+
+// readLocalHeader reads the local header of e with the name and the extra fields that follow it, and sets where the
+// content begins.
+func (z *zipReader) readLocalHeader(e *zipMember, limit int64) (h []byte, nameLen, extraLen int, err error) {
+	// The name and the usual extra fields mostly fit what is read at once.
+	h = make([]byte, min(zipLocalSize+len(e.name)+64, int(limit-e.offset)))
+	if len(h) < zipLocalSize {
+		return nil, 0, 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
+	}
+	if err := z.read(h, e.offset, e.name); err != nil {
+		return nil, 0, 0, err
+	}
+	if !bytes.HasPrefix(h, []byte(zipLocal)) {
+		return nil, 0, 0, z.refuse(ProblemContradiction, e.name, "has no local header where the directory says")
+	}
+	nameLen, extraLen = int(le.Uint16(h[26:])), int(le.Uint16(h[28:]))
+	if e.body = e.offset + int64(zipLocalSize+nameLen+extraLen); e.body > limit {
+		return nil, 0, 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
+	}
+	if need := zipLocalSize + nameLen + extraLen; need > len(h) {
+		h = make([]byte, need)
+		if err := z.read(h, e.offset, e.name); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return h, nameLen, extraLen, nil
 }
 
 // compareSizes compares sizes and checksum of the local header h with those of the directory.

@@ -30,18 +30,7 @@ func (w *wrapping) wrapPlugin() error {
 	if err := w.setName(name, w.format.file); err != nil {
 		return err
 	}
-	version, _ := doc["version"].(string)
-	w.manifest["version"] = versionOf(version)
-	if text, _ := doc["description"].(string); text != "" {
-		w.manifest["description"] = clipRunes(text)
-	}
-	author, _ := doc["author"].(string)
-	if of, ok := doc["author"].(map[string]any); ok {
-		author, _ = of["name"].(string)
-	}
-	if author != "" {
-		w.manifest["author"] = clipRunes(author)
-	}
+	w.describePlugin(doc)
 	if err := w.takeSkills(w.skillPaths(doc)); err != nil {
 		return err
 	}
@@ -71,6 +60,22 @@ func (w *wrapping) wrapPlugin() error {
 		return err
 	}
 	return w.refuseNothing()
+}
+
+// describePlugin takes what the manifest of a plugin says of the plugin as a whole.
+func (w *wrapping) describePlugin(doc map[string]any) {
+	version, _ := doc["version"].(string)
+	w.manifest["version"] = versionOf(version)
+	if text, _ := doc["description"].(string); text != "" {
+		w.manifest["description"] = clipRunes(text)
+	}
+	author, _ := doc["author"].(string)
+	if of, ok := doc["author"].(map[string]any); ok {
+		author, _ = of["name"].(string)
+	}
+	if author != "" {
+		w.manifest["author"] = clipRunes(author)
+	}
 }
 
 // refuseNothing is an error for a plugin of which a facet can have nothing.

@@ -55,28 +55,7 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	s := Server{Type: o.takeText("type", true)}
 	switch s.Type {
 	case "stdio":
-		s.Command = o.takeText("command", true)
-		o.checkNoNUL(s.Command, at+"/command")
-		o.takeList("args", func(raw json.RawMessage, at string) {
-			arg, ok := o.readString(raw, at)
-			if ok {
-				o.checkNoNUL(arg, at)
-				s.Args = append(s.Args, arg)
-			}
-		})
-		o.takeObject("env", func(name string, raw json.RawMessage, at string) {
-			value, ok := o.readString(raw, at)
-			if !variableName.MatchString(name) {
-				o.add(at, "is no name of an environment variable")
-			}
-			if ok {
-				o.checkNoNUL(value, at)
-				if s.Env == nil {
-					s.Env = map[string]string{}
-				}
-				s.Env[name] = value
-			}
-		})
+		o.takeCommand(&s, at)
 	case "http":
 		s.URL = o.takeText("url", true)
 		if s.URL != "" && !serverURL.MatchString(s.URL) {
@@ -87,6 +66,32 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 		o.add(at+"/type", `%+q is neither "stdio" nor "http"`, clip(s.Type))
 	}
 	return s, true
+}
+
+// takeCommand reads how a server is started.
+func (o *object) takeCommand(s *Server, at string) {
+	s.Command = o.takeText("command", true)
+	o.checkNoNUL(s.Command, at+"/command")
+	o.takeList("args", func(raw json.RawMessage, at string) {
+		arg, ok := o.readString(raw, at)
+		if ok {
+			o.checkNoNUL(arg, at)
+			s.Args = append(s.Args, arg)
+		}
+	})
+	o.takeObject("env", func(name string, raw json.RawMessage, at string) {
+		value, ok := o.readString(raw, at)
+		if !variableName.MatchString(name) {
+			o.add(at, "is no name of an environment variable")
+		}
+		if ok {
+			o.checkNoNUL(value, at)
+			if s.Env == nil {
+				s.Env = map[string]string{}
+			}
+			s.Env[name] = value
+		}
+	})
 }
 
 // serverURL is an absolute http or https URL without user and fragment, of visible ASCII: spec/facet.md.

@@ -23,26 +23,7 @@ func (a *Assembly) changes() (all []Change, err error) {
 	names := slices.Concat(slices.Collect(maps.Keys(a.Pieces)), w.Lock.Facets())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		c := Change{Name: name, Outcome: "removed"}
-		if before, ok := w.Lock.Facet(name); ok {
-			c.Before = &before
-		}
-		if x, ok := a.Pieces[name]; ok {
-			after := x.Entry
-			c.After, c.By = &after, x.by
-			switch {
-			case c.Before == nil:
-				c.Outcome = "installed"
-			case c.Before.Version != after.Version || !sameSource(c.Before.Source, after.Source) ||
-				!evidence.Same(c.Before.Integrity, after.Integrity):
-				c.Outcome = "updated"
-			case x.Repaired:
-				c.Outcome = "repaired"
-			default:
-				c.Outcome = "unchanged"
-			}
-		}
-		c.Assets = assetChanges(c.Before, c.After)
+		c := a.compareLocked(name)
 		x, wanted := a.Pieces[name]
 		here, wasHere := known.Receipt.Facets[name]
 		_, accepted := w.Approvals.Facets[name]
@@ -67,6 +48,31 @@ func (a *Assembly) changes() (all []Change, err error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// compareLocked compares what was gathered of one facet with its lock entry.
+func (a *Assembly) compareLocked(name string) Change {
+	c := Change{Name: name, Outcome: "removed"}
+	if before, ok := a.Workspace.Lock.Facet(name); ok {
+		c.Before = &before
+	}
+	if x, ok := a.Pieces[name]; ok {
+		after := x.Entry
+		c.After, c.By = &after, x.by
+		switch {
+		case c.Before == nil:
+			c.Outcome = "installed"
+		case c.Before.Version != after.Version || !sameSource(c.Before.Source, after.Source) ||
+			!evidence.Same(c.Before.Integrity, after.Integrity):
+			c.Outcome = "updated"
+		case x.Repaired:
+			c.Outcome = "repaired"
+		default:
+			c.Outcome = "unchanged"
+		}
+	}
+	c.Assets = assetChanges(c.Before, c.After)
+	return c
 }
 
 // newTargets are the targets for which a facet that is installed here was not installed yet.

@@ -55,6 +55,15 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 			return nil, err
 		}
 	}
+	if err := sharedNamesError(names); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// sharedNamesError is the error for names that several facets would install. names are facets by what they install and
+// its name.
+func sharedNamesError(names map[string][]string) error {
 	var detail strings.Builder
 	n := 0
 	for _, key := range slices.Sorted(maps.Keys(names)) {
@@ -64,14 +73,14 @@ func (a *Assembly) Compose() ([]installed.Part, error) {
 		}
 	}
 	if n > 0 {
-		return nil, &evidence.Error{
+		return &evidence.Error{
 			Subject: project.ConfigFile, Kind: evidence.Refused, Detail: detail.String(),
 			Err: errors.New(evidence.Count(n, "name") + " would be installed by several facets"),
 			Hint: "'--prefix' with 'hallmark add' puts the facet's name before those of its parts, and '--part' " +
 				"takes only some; or remove one of the facets",
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // missingPartsError is the error for parts that are wanted of a facet and that it lacks.

@@ -99,77 +99,118 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	a.sources = sources
-	out := &Installation{Targets: installed.Targets(w)}
+	x := &installing{Assembly: a, req: &req, text: text, out: &Installation{Targets: installed.Targets(w)}}
 	var early sync.WaitGroup
 	early.Go(func() { a.readReceipt() }) // which the plan needs, and which takes one processor only
 	defer early.Wait()
-	parts, verdict, err := a.gatherParts(ctx)
-	if out.Verdict = verdict; err != nil {
-		return out, err
+	if err := x.gather(ctx); err != nil {
+		return x.out, err
 	}
-	if out.Facets, err = a.changes(); err != nil {
-		return out, err
+	if err := x.pin(ctx); err != nil {
+		return x.out, err
 	}
-	adm := verdict.Admitted()
-	if err := req.adopt.review(a, adm, parts, out); err != nil {
-		return out, err
-	}
-	if out.Verdict, err = a.reviewChanges(ctx, &req, out); err != nil { // before any server is started
-		return out, err
-	}
-	servers, err := a.pinServers(ctx)
-	out.Servers, out.Pinned, out.ServerChanges = a.skipped(servers.changes), servers.pinned, servers.changes
+	p, err := x.plan(ctx)
 	if err != nil {
-		return out, err
+		return x.out, err
 	}
-	known, err := a.readReceipt()
+	return x.out, x.write(ctx, p)
+}
+
+// installing is the work of installFacets: what one step finds is for the next.
+type installing struct {
+	*Assembly
+	req     *facetRequest
+	text    []byte // of hallmark.toml as it is to be
+	out     *Installation
+	adm     policy.Admitted
+	parts   []installed.Part
+	servers pinnedServers
+	clients *installed.ClientPlan
+	more    []durable.File // that the command changes, too
+}
+
+// gather obtains all facets, judges them and what changes of them, and asks.
+func (x *installing) gather(ctx context.Context) (err error) {
+	var verdict policy.Verdict
+	x.parts, verdict, err = x.gatherParts(ctx)
+	if x.out.Verdict = verdict; err != nil {
+		return err
+	}
+	if x.out.Facets, err = x.changes(); err != nil {
+		return err
+	}
+	x.adm = verdict.Admitted()
+	if err := x.req.adopt.review(x.Assembly, x.adm, x.parts, x.out); err != nil {
+		return err
+	}
+	x.out.Verdict, err = x.reviewChanges(ctx, x.req, x.out)
+	return err // before any server is started
+}
+
+// pin pins the servers of the facets, and plans the entries of clients for them.
+func (x *installing) pin(ctx context.Context) (err error) {
+	x.servers, err = x.pinServers(ctx)
+	x.out.Servers, x.out.Pinned = x.skipped(x.servers.changes), x.servers.pinned
+	x.out.ServerChanges = x.servers.changes
 	if err != nil {
-		return out, err
+		return err
 	}
-	inClients, err := installed.PlanClientEntries(w, servers.names, a.serverOwners(), known.Receipt.Clients)
+	known, err := x.readReceipt()
 	if err != nil {
-		return out, err
+		return err
 	}
-	out.Clients, out.Stopped = inClients.Started, inClients.Stopped
-	if text, err = req.setRequirement(w, a, text); err != nil {
-		return out, err
-	}
-	p, err := a.PlanFiles(adm, parts)
+	x.clients, err = installed.PlanClientEntries(x.Workspace, x.servers.names, x.serverOwners(), known.Receipt.Clients)
 	if err != nil {
-		return out, err
+		return err
 	}
-	p.NoteClients(inClients.Noted)
-	var more []durable.File
-	if req.changeMore != nil {
-		if more, text, err = req.changeMore(ctx, w, a.Logs); err != nil {
-			return out, err
+	x.out.Clients, x.out.Stopped = x.clients.Started, x.clients.Stopped
+	return nil
+}
+
+// plan plans all files of the project, and judges that.
+func (x *installing) plan(ctx context.Context) (p *installed.Plan, err error) {
+	if x.text, err = x.req.setRequirement(x.Workspace, x.Assembly, x.text); err != nil {
+		return nil, err
+	}
+	if p, err = x.PlanFiles(x.adm, x.parts); err != nil {
+		return nil, err
+	}
+	p.NoteClients(x.clients.Noted)
+	if x.req.changeMore != nil {
+		if x.more, x.text, err = x.req.changeMore(ctx, x.Workspace, x.Logs); err != nil {
+			return nil, err
 		}
 	}
-	out.Verdict = policy.Judge(policy.Install, a.Settings(), slices.Concat(out.Verdict.Report(), p.Report))
+	out := x.out
+	out.Verdict = policy.Judge(policy.Install, x.Settings(), slices.Concat(out.Verdict.Report(), p.Report))
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
-		return out, err
+		return nil, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra, out.Left = p.Written, p.Deleted, p.Kept, p.Extra, p.Left
-	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(w, servers.names))
-	a.forgetFacets(req.remove)
-	copies, err := req.adopt.copies(a)
+	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(x.Workspace, x.servers.names))
+	return p, nil
+}
+
+// write brings the project to what was planned, unless this is a dry run.
+func (x *installing) write(ctx context.Context, p *installed.Plan) error {
+	x.forgetFacets(x.req.remove)
+	copies, err := x.req.adopt.copies(x.Assembly)
 	if err != nil {
-		return out, err
+		return err
 	}
-	req.adopt.record(p)
-	undone, err := req.undoAdoption(a, out)
+	x.req.adopt.record(p)
+	undone, err := x.req.undoAdoption(x.Assembly, x.out)
 	if err != nil {
-		return out, err
+		return err
 	}
-	files, err := a.updateLock(adm, text, p, slices.Concat(servers.files, inClients.Files))
-	if err != nil {
-		return out, err
+	files, err := x.updateLock(x.adm, x.text, p, slices.Concat(x.servers.files, x.clients.Files))
+	if err != nil || x.o.Dry {
+		return err
 	}
-	if o.Dry {
-		return out, nil
-	}
-	if out.Written, err = w.Commit(ctx, slices.Concat(files, more, copies, undone)); err != nil || !out.Written {
-		return out, err
+	w, out := x.Workspace, x.out
+	out.Written, err = w.Commit(ctx, slices.Concat(files, x.more, copies, undone))
+	if err != nil || !out.Written {
+		return err
 	}
 	deleted := slices.Concat(out.Deleted, out.Clients, out.Stopped)
 	for _, f := range slices.Concat(copies, undone) {
@@ -181,7 +222,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
-	return out, nil
+	return nil
 }
 
 // gatherParts obtains all facets, chooses what of them is installed, and judges everything. The

@@ -152,16 +152,11 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 		s, _, err := findLatest(ctx, w, server, "")
 		out.Servers = append(out.Servers, s)
 		problems = append(problems, err)
-		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {
-			now, err := digest.Parse(s.Wanted)
-			if err != nil {
-				return out, err
-			}
-			e := kind.ImageTagEvidence(*s.Locked,
-				evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"})
-			e.Of = w.ServerEntry(server.Name)
-			report = append(report, e)
+		moved, err := imageEvidence(w, s)
+		if err != nil {
+			return out, err
 		}
+		report = append(report, moved...)
 	}
 	gone, err := workspace.GoneEvidence(w)
 	if err != nil {
@@ -170,6 +165,21 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	problems = append(problems, policy.Judge(policy.Check, policy.Settings{}, gone).Err())
 	out.Verdict = policy.Judge(policy.Install, policy.Settings{}, report)
 	return out, errors.Join(append(problems, out.Verdict.Err())...)
+}
+
+// imageEvidence compares where the tag of an image leads now with what is locked. It is empty if no image is.
+func imageEvidence(w *workspace.Workspace, s ServerStatus) (evidence.Report, error) {
+	if s.Locked == nil || s.Locked.Image == "" || s.Wanted == "" {
+		return nil, nil
+	}
+	now, err := digest.Parse(s.Wanted)
+	if err != nil {
+		return nil, err
+	}
+	e := kind.ImageTagEvidence(*s.Locked,
+		evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"})
+	e.Of = w.ServerEntry(s.Name)
+	return evidence.Report{e}, nil
 }
 
 // Rollback reports whether what an upgrade takes is older than what is locked.

@@ -114,18 +114,8 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			}
 		}
 		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
-		switch {
-		case a.o.Frozen:
-			return out, evidence.Errorf(evidence.Refused, subject,
-				"run 'hallmark install' without --frozen, and commit the lock",
-				errors.New("is a server that is not locked as the facet declares it"))
-		case a.o.Offline:
-			return out, obtain.OfflineError(subject)
-		}
-		if len(out.pinned) == 0 { // before the first is started: what cannot be installed need not be looked at
-			if err := installed.CheckClientFiles(a.Workspace, names, a.serverOwners()); err != nil {
-				return out, err
-			}
+		if err := a.checkPinnable(subject, names, len(out.pinned) == 0); err != nil {
+			return out, err
 		}
 		pinned, files, err := a.pinServer(ctx, s, subject, same)
 		if pinned != nil {
@@ -135,13 +125,12 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 		if err != nil {
 			return out, explainUnpinned(ctx, subject, err, a.alsoStarted(wanted[i+1:]))
 		}
-		if a.o.Dry { // nothing was added to the lock
-			if locked {
-				out.names = append(out.names, s.Name)
-			}
-			continue
+		if !a.o.Dry || locked { // a dry run adds nothing to the lock
+			out.names = append(out.names, s.Name)
 		}
-		out.files, out.names = append(out.files, files...), append(out.names, s.Name)
+		if !a.o.Dry {
+			out.files = append(out.files, files...)
+		}
 	}
 	files, removed, err := a.removeUndeclared(wanted, skipped)
 	if err != nil {
@@ -150,6 +139,22 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	out.files, out.changes = append(out.files, files...), append(out.changes, removed...)
 	slices.Sort(out.names)
 	return out, nil
+}
+
+// checkPinnable is an error if this command may pin no server; before the first one also if clients' files cannot take
+// those with the names: what cannot be installed need not be looked at.
+func (a *Assembly) checkPinnable(subject string, names []string, first bool) error {
+	switch {
+	case a.o.Frozen:
+		return evidence.Errorf(evidence.Refused, subject,
+			"run 'hallmark install' without --frozen, and commit the lock",
+			errors.New("is a server that is not locked as the facet declares it"))
+	case a.o.Offline:
+		return obtain.OfflineError(subject)
+	case first:
+		return installed.CheckClientFiles(a.Workspace, names, a.serverOwners())
+	}
+	return nil
 }
 
 // lookAnew asks the source of a locked server what it has now, if this command looks at the server

@@ -77,51 +77,75 @@ func FindUnmanaged(ctx context.Context, h *host.Host, dir string, private bool) 
 	if err != nil {
 		return nil, err
 	}
-	owners, from := skillOwners(w), readSkillsLock(w)
-	seen := map[string]bool{}
+	x := &skillFinder{Found: out, w: w, private: private, receipt: receipt, locked: locked, owners: skillOwners(w),
+		from: readSkillsLock(w), seen: map[string]bool{}}
 	for _, place := range installed.SkillDirs(w, "NAME") {
-		place = path.Dir(place)
-		out.Where = append(out.Where, place)
-		if w.RefuseLink(w.Place(place)) != nil {
-			out.Linked = append(out.Linked, place)
-			continue
-		}
-		entries, err := os.ReadDir(w.Place(place))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := x.find(path.Dir(place)); err != nil {
 			return nil, err
-		}
-		for _, e := range entries {
-			at := path.Join(place, e.Name())
-			if _, err := os.Stat(filepath.Join(w.Place(at), facet.SkillFile)); err != nil {
-				continue
-			}
-			if to := installed.Reached(w, at); to != at && path.Base(to) != e.Name() || to == at && !e.IsDir() {
-				out.Linked = append(out.Linked, at)
-				continue
-			} else if at = to; seen[at] {
-				continue
-			}
-			seen[at] = true
-			if len(out.Skills) == maxFound {
-				return nil, evidence.Errorf(evidence.Refused, w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
-					fmt.Errorf("has more than %d skills", maxFound))
-			}
-			s := readSkill(w, at, private || w.Config.Facets[owners[path.Base(at)]].Private)
-			s.From = from[s.Name]
-			if s.Facet = owners[s.Name]; s.Facet == "" && receipt.Receipt.Files()[path.Join(at, facet.SkillFile)] {
-				s.Facet = "that was installed here"
-			}
-			if s.Err == nil && owners[s.Name] != "" {
-				s.Edited = !isInstalled(receipt, locked, at, s.present)
-				s.lessHere = locked.HasLess(at)
-				s.InPlace = isOwnSource(w, s) && !s.lessHere
-			}
-			out.add(s)
 		}
 	}
 	out.shareFiles()
 	slices.SortStableFunc(out.Skills, func(a, b FoundSkill) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
+}
+
+// skillFinder adds skills to what was found.
+type skillFinder struct {
+	*Found
+	w       *workspace.Workspace
+	private bool // read private files, too
+	receipt *installed.Files
+	locked  *installed.LockedFacets
+	owners  map[string]string // facets by the names of their skills
+	from    map[string]string
+	seen    map[string]bool // directories of skills
+}
+
+// find adds the skills in a directory of a client.
+func (x *skillFinder) find(place string) error {
+	x.Where = append(x.Where, place)
+	if x.w.RefuseLink(x.w.Place(place)) != nil {
+		x.Linked = append(x.Linked, place)
+		return nil
+	}
+	entries, err := os.ReadDir(x.w.Place(place))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		at := path.Join(place, e.Name())
+		if _, err := os.Stat(filepath.Join(x.w.Place(at), facet.SkillFile)); err != nil {
+			continue
+		}
+		if to := installed.Reached(x.w, at); to != at && path.Base(to) != e.Name() || to == at && !e.IsDir() {
+			x.Linked = append(x.Linked, at)
+			continue
+		} else if at = to; x.seen[at] {
+			continue
+		}
+		x.seen[at] = true
+		if len(x.Skills) == maxFound {
+			return evidence.Errorf(evidence.Refused, x.w.PlaceDir(), "name some of them: 'hallmark adopt PATH'",
+				fmt.Errorf("has more than %d skills", maxFound))
+		}
+		x.add(x.read(at))
+	}
+	return nil
+}
+
+// read reads the skill in a directory, and says which facet it belongs to.
+func (x *skillFinder) read(at string) FoundSkill {
+	s := readSkill(x.w, at, x.private || x.w.Config.Facets[x.owners[path.Base(at)]].Private)
+	s.From = x.from[s.Name]
+	if s.Facet = x.owners[s.Name]; s.Facet == "" && x.receipt.Receipt.Files()[path.Join(at, facet.SkillFile)] {
+		s.Facet = "that was installed here"
+	}
+	if s.Err == nil && x.owners[s.Name] != "" {
+		s.Edited = !isInstalled(x.receipt, x.locked, at, s.present)
+		s.lessHere = x.locked.HasLess(at)
+		s.InPlace = isOwnSource(x.w, s) && !s.lessHere
+	}
+	return s
 }
 
 // isInstalled reports whether the files in the directory of a skill are those that were installed there, or else what

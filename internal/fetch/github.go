@@ -73,18 +73,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	asset, err := c.fetchGitHubAsset(ctx, ref)
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusTooManyRequests) {
-		d, err := c.download(ctx, ref, r, algs)
-		if err != nil {
-			return nil, err
-		}
-		note := fmt.Sprintf("the GitHub API %s, so that its own digest of this asset was not compared",
-			transfer.StatusError(e.Status))
-		if g.Token == "" {
-			note += "; a token in GITHUB_TOKEN raises its limit of requests"
-		}
-		d.Notes = append(d.Notes, note)
-		c.log.Warn(note, "ref", wire.Name(ref.String()))
-		return d, nil
+		return c.fetchUnasked(ctx, ref, r, algs, e.Status)
 	}
 	if err != nil {
 		return nil, err
@@ -114,6 +103,23 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 		return nil, err
 	}
 	d.Claims, d.Unverifiable = claims, bad
+	return d, nil
+}
+
+// fetchUnasked downloads an asset of which the API, which answered with a status, says nothing.
+func (c *Client) fetchUnasked(ctx context.Context, ref artifact.Ref, r transfer.Request, algs []digest.Algorithm,
+	status int) (*Download, error) {
+	d, err := c.download(ctx, ref, r, algs)
+	if err != nil {
+		return nil, err
+	}
+	note := fmt.Sprintf("the GitHub API %s, so that its own digest of this asset was not compared",
+		transfer.StatusError(status))
+	if c.config.GitHub.Token == "" {
+		note += "; a token in GITHUB_TOKEN raises its limit of requests"
+	}
+	d.Notes = append(d.Notes, note)
+	c.log.Warn(note, "ref", wire.Name(ref.String()))
 	return d, nil
 }
 

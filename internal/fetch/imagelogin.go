@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,18 +64,11 @@ func (c *Client) logIn(ctx context.Context, ref artifact.Ref, r *ociRepository) 
 			r.header = "Basic " + config.Auth
 		}
 	case strings.EqualFold(challenge.Scheme, "bearer"):
-		var token *transport.Token
-		err = c.repeatLogin(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
-			token, err = transport.Exchange(ctx, reg, auth, g, []string{r.name.Scope(transport.PullScope)}, challenge)
-			return err
-		})
-		if err != nil {
-			return c.transferError(ctx, ref, r.base, err)
+		token, failed := c.exchangeToken(ctx, auth, r, challenge)
+		if failed != nil {
+			return c.transferError(ctx, ref, r.base, failed)
 		}
-		if token.AccessToken != "" {
-			token.Token = token.AccessToken
-		}
-		r.header, err = userconfig.Bearer(token.Token, "the token from the image registry")
+		r.header, err = userconfig.Bearer(token, "the token from the image registry")
 	default:
 		err = fmt.Errorf("the image registry wants authentication of kind %s", wire.Quoted(challenge.Scheme))
 	}
@@ -82,6 +76,21 @@ func (c *Client) logIn(ctx context.Context, ref artifact.Ref, r *ociRepository) 
 		return &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(r.base), Err: err}
 	}
 	return nil
+}
+
+// exchangeToken obtains a token for pulling from the repository.
+func (c *Client) exchangeToken(ctx context.Context, auth authn.Authenticator, r *ociRepository,
+	challenge *transport.Challenge) (string, error) {
+	var token *transport.Token
+	err := c.repeatLogin(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
+		token, err = transport.Exchange(ctx, r.name.Registry, auth, g, []string{r.name.Scope(transport.PullScope)},
+			challenge)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(token.AccessToken, token.Token), nil
 }
 
 // findOCICredentials returns the operator's credentials for the namespace of c, or the user's.

@@ -83,21 +83,7 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 	})
 	defer stop()
 
-	handshakes := []func(context.Context) (Answer, error){c.initialize, c.discover}
-	if version >= process.FirstStateless {
-		handshakes = []func(context.Context) (Answer, error){c.discover, c.initialize}
-	}
-	var hello Answer
-	for _, shake := range handshakes {
-		if hello, err = shake(ctx); err != nil || hello.Err == nil && c.speaksVersion(hello.Result) {
-			break
-		}
-	}
-	if err == nil && hello.Err != nil {
-		code, why := ReadError(hello.Err)
-		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code,
-			jsonrpc.ShowReason(why))
-	}
+	hello, err := c.greet(ctx)
 	if err != nil {
 		return l, info, err
 	}
@@ -122,6 +108,25 @@ func capture(ctx context.Context, p *process.Process, caps json.RawMessage, vers
 		l.Instructions = ""
 	}
 	return l, info, nil
+}
+
+// greet begins the session, by the handshake of its version or else by the other one.
+func (c *captureClient) greet(ctx context.Context) (hello Answer, err error) {
+	handshakes := []func(context.Context) (Answer, error){c.initialize, c.discover}
+	if c.version >= process.FirstStateless {
+		handshakes = []func(context.Context) (Answer, error){c.discover, c.initialize}
+	}
+	for _, shake := range handshakes {
+		if hello, err = shake(ctx); err != nil || hello.Err == nil && c.speaksVersion(hello.Result) {
+			break
+		}
+	}
+	if err == nil && hello.Err != nil {
+		code, why := ReadError(hello.Err)
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code,
+			jsonrpc.ShowReason(why))
+	}
+	return hello, err
 }
 
 // compact is raw without white space.
@@ -243,24 +248,9 @@ func (c *captureClient) ask(ctx context.Context, method string, params []byte) (
 		if i == len(line) {
 			continue
 		}
-		var messages []jsonrpc.Element
-		if line[i] == '[' {
-			messages, _, err = c.s.Batch(line, i)
-			if err == nil && jsonrpc.HasStrayReturn(line) {
-				err = jsonrpc.ErrReturn
-			}
-			if err != nil {
-				return Answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
-			}
-		} else {
-			m, err := c.s.Message(line, i)
-			switch {
-			case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
-				err = jsonrpc.ErrSyntax
-			case err == nil && jsonrpc.HasStrayReturn(line):
-				err = jsonrpc.ErrReturn
-			}
-			messages = []jsonrpc.Element{{Message: m, Fault: err}}
+		messages, err := c.readMessages(line, i)
+		if err != nil {
+			return Answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
 		}
 		for _, m := range messages {
 			a, ok, err := c.handleMessage(line, &m, "s"+id)
@@ -279,6 +269,26 @@ func (c *captureClient) ask(ctx context.Context, method string, params []byte) (
 			}
 		}
 	}
+}
+
+// readMessages reads the messages of a line, of which the first begins at line[i]. A single one that cannot be read has
+// a fault; a batch is an error.
+func (c *captureClient) readMessages(line []byte, i int) (messages []jsonrpc.Element, err error) {
+	if line[i] == '[' {
+		messages, _, err = c.s.Batch(line, i)
+		if err == nil && jsonrpc.HasStrayReturn(line) {
+			err = jsonrpc.ErrReturn
+		}
+		return messages, err
+	}
+	m, err := c.s.Message(line, i)
+	switch {
+	case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
+		err = jsonrpc.ErrSyntax
+	case err == nil && jsonrpc.HasStrayReturn(line):
+		err = jsonrpc.ErrReturn
+	}
+	return []jsonrpc.Element{{Message: m, Fault: err}}, nil
 }
 
 // handleMessage handles one message of the server; ok reports whether it answers id.

@@ -49,31 +49,11 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 	case m.Method.Present():
 		return s.handleServerRequest(line, &m)
 	}
-	if m.Result.Present() && m.Err.Present() {
-		switch { // a null counts as absent
-		case string(m.Err.Of(line)) == "null":
-			m.Err = jsonrpc.Span{}
-		case string(m.Result.Of(line)) == "null":
-			m.Result = jsonrpc.Span{}
-		default:
-			return s.drop(line, &m, errors.New("both a result and an error"))
-		}
+	if err := checkAnswer(line, &m); err != nil {
+		return s.drop(line, &m, err)
 	}
-	if !m.Result.Present() && !m.Err.Present() {
-		return s.drop(line, &m, errors.New("neither a request nor an answer"))
-	}
-	id, ok := jsonrpc.IDKey(m.ID.Of(line))
-	s.mu.Lock()
-	q := s.pending[id]
-	lost := len(s.lostAnswers) > 0
-	if ok && q != nil {
-		s.settle(id)
-		if q.order > s.lastNotification {
-			s.notified = 0
-		}
-	}
-	s.mu.Unlock()
-	if !ok || q == nil {
+	q, lost := s.takeAnswered(line, &m)
+	if q == nil {
 		s.notes.Printf("dropped an answer of the server that no request waits for")
 		if s.answersNotification(line, &m) {
 			return nil
@@ -87,6 +67,41 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 		s.endAmbiguous()
 	}
 	return out
+}
+
+// checkAnswer is an error if m is no answer. Of a result and an error the one that is null counts as absent.
+func checkAnswer(line []byte, m *jsonrpc.Message) error {
+	if m.Result.Present() && m.Err.Present() {
+		switch { // a null counts as absent
+		case string(m.Err.Of(line)) == "null":
+			m.Err = jsonrpc.Span{}
+		case string(m.Result.Of(line)) == "null":
+			m.Result = jsonrpc.Span{}
+		default:
+			return errors.New("both a result and an error")
+		}
+	}
+	if !m.Result.Present() && !m.Err.Present() {
+		return errors.New("neither a request nor an answer")
+	}
+	return nil
+}
+
+// takeAnswered takes the request that m answers off those that wait; nil if it answers none. lost reports whether an
+// answer that could not be read may have been for another.
+func (s *session) takeAnswered(line []byte, m *jsonrpc.Message) (q *request, lost bool) {
+	id, ok := jsonrpc.IDKey(m.ID.Of(line))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, lost = s.pending[id], len(s.lostAnswers) > 0
+	if !ok || q == nil {
+		return nil, lost
+	}
+	s.settle(id)
+	if q.order > s.lastNotification {
+		s.notified = 0
+	}
+	return q, lost
 }
 
 // handleServerRequest handles a request or notification of the server.

@@ -71,42 +71,63 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 			p.End(overdue, r.o.grace, r.o.term)
 		}()
 	})
-	// Each of these happens once; a nil channel is not waited for again.
-	client, server, gone, done, late, silent := clientDone, serverDone, r.gone, ctx.Done(), overdue, spent
-	for alive := true; alive; {
-		select {
-		case s := <-signals:
-			p.Signal(s)
-			clientLeft()
-		case <-late:
-			late = nil
-			endServer()
-		case <-done:
-			done, err = nil, ctx.Err()
-			clientLeft()
-		case <-client:
-			client = nil
-			endServer()
-		case <-silent:
-			silent = nil
-			endServer()
-		case <-gone:
-			gone = nil
-			clientLeft()
-			endServer()
-		case <-server: // it may have closed its output, and run on
-			server = nil
-			endServer()
-		case <-ended:
-			alive = false
-		}
-	}
+	err = r.waitForEnd(ctx, p, ends{signals, clientDone, serverDone, overdue, spent, ended, clientLeft, endServer})
 	r.waitForDelivery(leaving, serverDone)
 	cancel()
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	stopWatching()
+	r.stopClient(in, clientDone)
+	r.running.Wait()
+	p.Stdout.Close()
+	r.client.Close()
+	return p.ExitCode(), err
+}
+
+// ends are the ways in which a relay ends, and what is done then.
+type ends struct {
+	signals                             <-chan os.Signal
+	client, server, late, silent, ended <-chan struct{}
+	clientLeft, endServer               func()
+}
+
+// waitForEnd waits until the server has ended, and ends it when one side is done. err is that of ctx, if it ended.
+func (r *relay) waitForEnd(ctx context.Context, p *process.Process, e ends) (err error) {
+	// Each of these happens once; a nil channel is not waited for again.
+	gone, done := r.gone, ctx.Done()
+	for {
+		select {
+		case s := <-e.signals:
+			p.Signal(s)
+			e.clientLeft()
+		case <-e.late:
+			e.late = nil
+			e.endServer()
+		case <-done:
+			done, err = nil, ctx.Err()
+			e.clientLeft()
+		case <-e.client:
+			e.client = nil
+			e.endServer()
+		case <-e.silent:
+			e.silent = nil
+			e.endServer()
+		case <-gone:
+			gone = nil
+			e.clientLeft()
+			e.endServer()
+		case <-e.server: // it may have closed its output, and run on
+			e.server = nil
+			e.endServer()
+		case <-e.ended:
+			return err
+		}
+	}
+}
+
+// stopClient ends the reading of the client's messages, as far as that can be ended.
+func (r *relay) stopClient(in *process.Source, clientDone <-chan struct{}) {
 	in.Stop()
 	if in.CanStop() {
 		select {
@@ -117,10 +138,6 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 		}
 		in.Close()
 	}
-	r.running.Wait()
-	p.Stdout.Close()
-	r.client.Close()
-	return p.ExitCode(), err
 }
 
 // newRelay is a session with p, which has not begun. It ends with ctx.

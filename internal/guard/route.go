@@ -43,31 +43,16 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	if !ok {
 		return &refused{jsonrpc.CodeRequest, errID.Error()}
 	}
-	q := &request{rawID: bytes.Clone(m.ID.Of(line)), endless: method == "subscriptions/listen"}
-	var c call
-	guarded := guardedMethod(method)
-	if guarded {
-		var err error
-		if c, err = s.readCall(line, m, method); err != nil {
-			return err
-		}
-		q.kind, q.tool = askCall, c.name
-		if len(c.name) > jsonrpc.MaxName {
-			q.tool = "" // it names no tool, and is too long to keep
-		}
-		if c.task {
-			q.kind = askTask
-		}
-	} else {
-		s.classify(q, line, m, method)
+	q, c, err := s.readRequest(line, m, method)
+	if err != nil {
+		return err
 	}
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending[id] != nil || s.heldIDs[id] != nil {
 		return &refused{jsonrpc.CodeRequest, "a request under this id is waiting for its answer"}
 	}
-	if guarded {
+	if guardedMethod(method) {
 		if why := s.refuseGuarded(&c, method); why != nil {
 			s.notes.Audit(method, c.name, "refused", why.Error())
 			return why
@@ -87,6 +72,26 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 		s.initializing = true
 	}
 	return nil
+}
+
+// readRequest reads a request, and what a guarded one calls.
+func (s *session) readRequest(line []byte, m *jsonrpc.Message, method string) (q *request, c call, err error) {
+	q = &request{rawID: bytes.Clone(m.ID.Of(line)), endless: method == "subscriptions/listen"}
+	if !guardedMethod(method) {
+		s.classify(q, line, m, method)
+		return q, c, nil
+	}
+	if c, err = s.readCall(line, m, method); err != nil {
+		return nil, c, err
+	}
+	q.kind, q.tool = askCall, c.name
+	if len(c.name) > jsonrpc.MaxName {
+		q.tool = "" // it names no tool, and is too long to keep
+	}
+	if c.task {
+		q.kind = askTask
+	}
+	return q, c, nil
 }
 
 // classify sets what the answer to an unguarded request will be.

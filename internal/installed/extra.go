@@ -19,66 +19,79 @@ import (
 // findExtra is evidence of files in the directory of a locked skill that do not belong to it: a
 // client reads what it finds there. Private are files of the user that may be there.
 func findExtra(w *workspace.Workspace, files map[string]*placedFile,
-	private map[string]bool) (report evidence.Report, err error) {
+	private map[string]bool) (evidence.Report, error) {
+	x := &extraFinder{w: w, files: files, private: private, dirs: map[string]bool{}}
 	skills := map[string]string{} // directory: facet
-	dirs := map[string]bool{}     // that hold a file
 	for at, f := range files {
 		if f.skill == "" || !f.picked {
 			continue
 		}
 		skills[f.skill] = f.of
 		for dir := path.Dir(at); len(dir) >= len(f.skill); dir = path.Dir(dir) {
-			dirs[dir] = true
+			x.dirs[dir] = true
 		}
 	}
 	for at := range private {
 		for dir := path.Dir(at); dir != "."; dir = path.Dir(dir) {
-			dirs[dir] = true
+			x.dirs[dir] = true
 		}
 	}
 	for _, skill := range slices.Sorted(maps.Keys(skills)) {
-		if err := w.RefuseLink(w.Place(skill)); err != nil {
-			return nil, err
-		}
-		root := w.Place(skill)
-		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-			if errors.Is(err, os.ErrNotExist) && name == root {
-				return fs.SkipAll
-			}
-			if err != nil {
-				return err
-			}
-			rel, err := filepath.Rel(w.PlaceDir(), name)
-			if err != nil {
-				return err
-			}
-			at := filepath.ToSlash(rel)
-			if d.IsDir() && dirs[at] || files[at] != nil {
-				return nil
-			}
-			who, err := leftBySystem(name, d)
-			switch {
-			case err != nil:
-				return err
-			case len(report) >= workspace.MaxExtra:
-			case private[at] && !d.IsDir():
-				report = append(report, privateEvidence(at))
-			case who != "":
-				report = append(report, leftoverOfSystemEvidence(at, who))
-			default:
-				report = append(report, extraEvidence(at, skills[skill]))
-			}
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		})
-		if err != nil {
+		if err := x.find(skill, skills[skill]); err != nil {
 			return nil, err
 		}
 	}
 	twins, err := findTwins(w, files)
-	return append(report, twins...), err
+	return append(x.report, twins...), err
+}
+
+// extraFinder collects what findExtra finds.
+type extraFinder struct {
+	w       *workspace.Workspace
+	files   map[string]*placedFile
+	private map[string]bool
+	dirs    map[string]bool // that hold a file
+	report  evidence.Report
+}
+
+// find adds what does not belong to the facet of a skill's directory.
+func (x *extraFinder) find(skill, of string) error {
+	root := x.w.Place(skill)
+	if err := x.w.RefuseLink(root); err != nil {
+		return err
+	}
+	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) && name == root {
+			return fs.SkipAll
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(x.w.PlaceDir(), name)
+		if err != nil {
+			return err
+		}
+		at := filepath.ToSlash(rel)
+		if d.IsDir() && x.dirs[at] || x.files[at] != nil {
+			return nil
+		}
+		who, err := leftBySystem(name, d)
+		switch {
+		case err != nil:
+			return err
+		case len(x.report) >= workspace.MaxExtra:
+		case x.private[at] && !d.IsDir():
+			x.report = append(x.report, privateEvidence(at))
+		case who != "":
+			x.report = append(x.report, leftoverOfSystemEvidence(at, who))
+		default:
+			x.report = append(x.report, extraEvidence(at, of))
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
 }
 
 // findTwins is evidence of what has the name of a locked skill or file in another spelling, beside it: a client that

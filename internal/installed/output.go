@@ -54,66 +54,79 @@ type output struct {
 // findOutputs finds all files of the chosen parts for all targets, by path, and what targets do not get.
 func findOutputs(w *workspace.Workspace, adm policy.Admitted, parts []Part,
 	ours func(at string) bool) (map[string]output, []Note, error) {
-	outputs := map[string]output{}
-	var collisions []string
-	var notes []Note
-	known, manifests := newPlaces(w, ours), chosenManifests(parts)
+	x := &outputFinder{known: newPlaces(w, ours), outputs: map[string]output{}}
+	manifests := chosenManifests(parts)
 	for _, part := range parts {
-		m := manifests[part.Of]
 		if err := adm.Permits(part.Of.Subject(), part.Of.Entry.Integrity, policy.Materialize); err != nil {
 			return nil, nil, err
 		}
-		for _, target := range known.targets {
-			for _, text := range target.Notes(m, part.Deliverable) {
-				notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
-			}
-			writer, places := known.of(target, m, part.Deliverable)
-			for _, place := range places {
-				o := output{part: part, place: place, target: writer, sum: part.Of.Entry.Assets[place.Member]}
-				if place.IsRendered() {
-					r, err := o.render()
-					if err != nil {
-						return nil, nil, err
-					}
-					o.data, o.sum = r.Data, digest.FromBytes(r.Data)
-					if writer.Name != target.Name && part.Kind == facet.KindSkill {
-						r, err = output{part: part, place: place, target: target}.render() // for what it says
-					} else if writer.Name != target.Name {
-						r.Notes = nil
-					}
-					if err != nil {
-						return nil, nil, err
-					}
-					for _, text := range r.Notes {
-						notes = append(notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
-					}
-				}
-				if other, ok := outputs[place.Path]; ok && !evidence.Same(other.sum, o.sum) {
-					collisions = append(collisions, "  "+place.Path+": "+other.part.Of.Subject()+
-						" for "+other.target.Name+
-						", "+o.part.Of.Subject()+" for "+o.target.Name+"\n")
-				}
-				outputs[place.Path] = o
+		for _, target := range x.known.targets {
+			if err := x.find(manifests[part.Of], part, target); err != nil {
+				return nil, nil, err
 			}
 		}
 	}
 	// Two facets, or two targets, may share a directory: paths that are safe within each archive
 	// are checked again as they will be in the project.
 	var names archive.Names
-	for _, path := range slices.Sorted(maps.Keys(outputs)) {
+	for _, path := range slices.Sorted(maps.Keys(x.outputs)) {
 		if err := names.Add(path); err != nil {
 			return nil, nil, evidence.Errorf(evidence.Refused, w.Dir,
 				"choose other targets, or leave out one of the facets", err)
 		}
 	}
-	if len(collisions) > 0 {
+	if len(x.collisions) > 0 {
 		return nil, nil, &evidence.Error{
 			Subject: w.Dir, Kind: evidence.Refused,
-			Err:    errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
-			Detail: strings.Join(collisions, ""), Hint: "choose targets that do not share a directory",
+			Err:    errors.New(evidence.Count(len(x.collisions), "file") + " would be written twice"),
+			Detail: strings.Join(x.collisions, ""), Hint: "choose targets that do not share a directory",
 		}
 	}
-	return outputs, notes, nil
+	return x.outputs, x.notes, nil
+}
+
+// outputFinder collects the files of parts by path.
+type outputFinder struct {
+	known      *places
+	outputs    map[string]output
+	collisions []string // lines about two files of one path
+	notes      []Note
+}
+
+// find adds the files of a part for a target. m is the manifest of what is chosen of its facet.
+func (x *outputFinder) find(m *facet.Manifest, part Part, target Target) error {
+	note := func(texts []string) {
+		for _, text := range texts {
+			x.notes = append(x.notes, newNote(part.Of.Subject(), target, part.Deliverable, text))
+		}
+	}
+	note(target.Notes(m, part.Deliverable))
+	writer, places := x.known.of(target, m, part.Deliverable)
+	for _, place := range places {
+		o := output{part: part, place: place, target: writer, sum: part.Of.Entry.Assets[place.Member]}
+		if place.IsRendered() {
+			r, err := o.render()
+			if err != nil {
+				return err
+			}
+			o.data, o.sum = r.Data, digest.FromBytes(r.Data)
+			if writer.Name != target.Name && part.Kind == facet.KindSkill {
+				r, err = output{part: part, place: place, target: target}.render() // for what it says
+			} else if writer.Name != target.Name {
+				r.Notes = nil
+			}
+			if err != nil {
+				return err
+			}
+			note(r.Notes)
+		}
+		if other, ok := x.outputs[place.Path]; ok && !evidence.Same(other.sum, o.sum) {
+			x.collisions = append(x.collisions, "  "+place.Path+": "+other.part.Of.Subject()+" for "+other.target.Name+
+				", "+o.part.Of.Subject()+" for "+o.target.Name+"\n")
+		}
+		x.outputs[place.Path] = o
+	}
+	return nil
 }
 
 // bytes are those that the target gets.

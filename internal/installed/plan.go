@@ -119,54 +119,26 @@ func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
 
 // planWrites plans to write the files that are not there as they are to be.
 func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.Digest) error {
-	ours, found := p.before.Receipt.Files(), p.before.Receipt.Found()
+	x := &fileComparer{Plan: p, ours: p.before.Receipt.Files(), there: p.before.Receipt.Found()}
 	var foreign []string
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[path]
 		now, exists := present[path]
-		before := p.before.Sums.Sum(path)
-		known := !before.IsZero() && (ours[path] || found[path])
-		if !found[path] && evidence.Same(now, o.sum) && evidence.Same(now, p.before.Sums.Files[path]) {
-			ours[path] = true // Hallmark wrote it, and the receipt was lost
+		what, err := x.compare(path, o, now, exists)
+		if err != nil {
+			return err
 		}
-		p.sums[path] = o.sum
-		switch {
-		case exists && evidence.Same(now, o.sum) && !ours[path]:
-			p.found[path] = true
-			continue
-		case exists && evidence.Same(now, o.sum):
-			if lacks, err := lacksMode(p.w, o.place); err != nil || !lacks {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
-		case p.mode.Force:
-			p.forced[path] = true
-			p.Report = append(p.Report, EditedEvidence(path, before, now, true))
-		case ours[path], found[path]:
-			p.found[path] = !ours[path]
-			if p.Report = append(p.Report, EditedEvidence(path, before, now, false)); p.mode.Frozen {
-				p.Report = append(p.Report, o.lockedEvidence(now)...)
-			}
-			p.Kept = append(p.Kept, path)
-			if p.sums[path] = before; !known {
-				delete(p.sums, path)
-			}
-			continue
-		case p.mode.Frozen: // as in a clone, of which the lock says what is there
-			p.Report = append(p.Report, o.lockedEvidence(now)...)
-			continue
-		default:
+		if what == isForeign {
 			foreign = append(foreign, path)
+		}
+		if what != isWritten {
 			continue
 		}
 		data, err := o.bytes()
 		if err != nil {
 			return err
 		}
-		p.taken[path] = exists && !ours[path]
+		p.taken[path] = exists && !x.ours[path]
 		p.Written = append(p.Written, path)
 		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: p.permOf(o, data)})
 	}
@@ -179,6 +151,60 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 		}
 	}
 	return nil
+}
+
+// fate is what a plan does about a file.
+type fate int
+
+const (
+	isWritten fate = iota
+	isLeft         // it is there as it is to be, or was edited
+	isForeign      // Hallmark did not write what is there
+)
+
+// fileComparer compares files with those that are there.
+type fileComparer struct {
+	*Plan
+	ours, there map[string]bool // files that Hallmark wrote before, and those that were there before it came
+}
+
+// compare says what is done about the file of a path, of which now is there if it exists, and reports what that shows.
+func (p *fileComparer) compare(path string, o output, now digest.Digest, exists bool) (fate, error) {
+	before := p.before.Sums.Sum(path)
+	known := !before.IsZero() && (p.ours[path] || p.there[path])
+	if !p.there[path] && evidence.Same(now, o.sum) && evidence.Same(now, p.before.Sums.Files[path]) {
+		p.ours[path] = true // Hallmark wrote it, and the receipt was lost
+	}
+	p.sums[path] = o.sum
+	switch {
+	case exists && evidence.Same(now, o.sum) && !p.ours[path]:
+		p.found[path] = true
+		return isLeft, nil
+	case exists && evidence.Same(now, o.sum):
+		if lacks, err := lacksMode(p.w, o.place); err != nil || !lacks {
+			return isLeft, err
+		}
+	case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
+	case p.mode.Force:
+		p.forced[path] = true
+		p.Report = append(p.Report, EditedEvidence(path, before, now, true))
+	case p.ours[path], p.there[path]:
+		p.found[path] = !p.ours[path]
+		if p.Report = append(p.Report, EditedEvidence(path, before, now, false)); p.mode.Frozen {
+			p.Report = append(p.Report, o.lockedEvidence(now)...)
+		}
+		p.Kept = append(p.Kept, path)
+		if p.sums[path] = before; !known {
+			delete(p.sums, path)
+		}
+		return isLeft, nil
+	case p.mode.Frozen: // as in a clone, of which the lock says what is there
+		p.Report = append(p.Report, o.lockedEvidence(now)...)
+		return isLeft, nil
+	default:
+		return isForeign, nil
+	}
+	return isWritten, nil
 }
 
 // isAdopted reports whether a file is of a skill that lay in a directory of the user's own, and was adopted there.

@@ -144,23 +144,7 @@ func (l *lexer) readPunctuator(c byte) bool {
 		l.open = append(l.open, c)
 		l.end(l.at+1, begins)
 	case ')', ']', '}':
-		if len(l.open) == 0 {
-			return false
-		}
-		was := l.open[len(l.open)-1]
-		l.open = l.open[:len(l.open)-1]
-		switch {
-		case c == ')' && was == 'c':
-			l.end(l.at+1, begins)
-		case c == ')' && was == '(', c == ']' && was == '[':
-			l.end(l.at+1, divides)
-		case c == '}' && was == '{':
-			l.end(l.at+1, either)
-		case c == '}' && was == '`':
-			return l.readTemplate()
-		default:
-			return false
-		}
+		return l.readClosing(c)
 	case '.':
 		if d := next(1); '0' <= d && d <= '9' {
 			return l.readWord()
@@ -181,19 +165,7 @@ func (l *lexer) readPunctuator(c byte) bool {
 		l.end(l.at+1, begins)
 		l.dotted = true
 	case '+', '-':
-		if next(1) != c {
-			l.end(l.at+1, begins)
-			break
-		}
-		if c == '-' && next(2) == '>' {
-			return false // a comment, in a script
-		}
-		switch {
-		case l.slash == divides && l.newline: // of what follows
-			l.end(l.at+2, begins)
-		default: // of what is before it, or of what follows, as was expected
-			l.end(l.at+2, l.slash)
-		}
+		return l.readSign(c, next(1), next(2))
 	case '<':
 		if next(1) == '!' && next(2) == '-' && next(3) == '-' {
 			return false
@@ -201,6 +173,46 @@ func (l *lexer) readPunctuator(c byte) bool {
 		l.end(l.at+1, begins)
 	default:
 		l.end(l.at+1, begins)
+	}
+	return true
+}
+
+// readClosing reads a bracket that closes one that is open.
+func (l *lexer) readClosing(c byte) bool {
+	if len(l.open) == 0 {
+		return false
+	}
+	was := l.open[len(l.open)-1]
+	l.open = l.open[:len(l.open)-1]
+	switch {
+	case c == ')' && was == 'c':
+		l.end(l.at+1, begins)
+	case c == ')' && was == '(', c == ']' && was == '[':
+		l.end(l.at+1, divides)
+	case c == '}' && was == '{':
+		l.end(l.at+1, either)
+	case c == '}' && was == '`':
+		return l.readTemplate()
+	default:
+		return false
+	}
+	return true
+}
+
+// readSign reads a plus or minus, or two of them. The next two bytes follow it.
+func (l *lexer) readSign(c, next, after byte) bool {
+	if next != c {
+		l.end(l.at+1, begins)
+		return true
+	}
+	if c == '-' && after == '>' {
+		return false // a comment, in a script
+	}
+	switch {
+	case l.slash == divides && l.newline: // of what follows
+		l.end(l.at+2, begins)
+	default: // of what is before it, or of what follows, as was expected
+		l.end(l.at+2, l.slash)
 	}
 	return true
 }

@@ -313,18 +313,23 @@ func (n *names) findRoot(e js.INode) root {
 			return n.rootOf(e.X)
 		}
 	case *js.BinaryExpr:
-		switch e.Op {
-		case js.AndToken, js.EqToken, js.AndEqToken, js.OrEqToken, js.NullishEqToken:
-			return n.rootOf(e.Y)
-		case js.OrToken, js.NullishToken:
-			return join(n.rootOf(e.X), n.rootOf(e.Y))
-		}
+		return n.rootOfOperator(e)
 	case *js.CondExpr:
 		return join(n.rootOf(e.X), n.rootOf(e.Y))
 	case *js.CommaExpr:
 		if len(e.List) > 0 {
 			return n.rootOf(e.List[len(e.List)-1])
 		}
+	}
+	return none
+}
+
+func (n *names) rootOfOperator(e *js.BinaryExpr) root {
+	switch e.Op {
+	case js.AndToken, js.EqToken, js.AndEqToken, js.OrEqToken, js.NullishEqToken:
+		return n.rootOf(e.Y)
+	case js.OrToken, js.NullishToken:
+		return join(n.rootOf(e.X), n.rootOf(e.Y))
 	}
 	return none
 }

@@ -89,13 +89,7 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 			s.member(n, n.X, "constructor")
 		}
 	case *js.BindingObjectItem:
-		name, ok := keyOf(n)
-		if ok {
-			s.taken(n, name)
-		}
-		if ok && s.webpack && name == "g" {
-			s.compute(n, plugin.Use, "the global object, taken by a pattern")
-		}
+		s.takeByPattern(n)
 	}
 	if r := s.rootOf(n); r != none && !isGroup(n) {
 		s.judge(n, r)
@@ -103,6 +97,17 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 	s.above = append(s.above, n)
 	s.enterFunction(n)
 	return s
+}
+
+// takeByPattern looks at a member that a pattern takes of an object.
+func (s *scanner) takeByPattern(n *js.BindingObjectItem) {
+	name, ok := keyOf(n)
+	if ok {
+		s.taken(n, name)
+	}
+	if ok && s.webpack && name == "g" {
+		s.compute(n, plugin.Use, "the global object, taken by a pattern")
+	}
 }
 
 func (s *scanner) Exit(n js.INode) {
@@ -187,14 +192,7 @@ func (s *scanner) judge(n js.INode, r root) {
 			return
 		}
 	case *js.BinaryExpr:
-		if isAssignment(p.Op) && child == p.Y {
-			if _, ok := withoutParens(p.X).(*js.Var); ok || s.webpack && isMemberG(p.X) {
-				return
-			}
-		} else if s.rootOf(p) != none && (child == p.Y || p.Op != js.AndToken) {
-			return // judged as a whole
-		}
-		if isAssignment(p.Op) && child == p.X || endsIn(p, child) {
+		if s.isFollowed(p, child) {
 			return
 		}
 	default:
@@ -203,6 +201,18 @@ func (s *scanner) judge(n js.INode, r root) {
 		}
 	}
 	s.handOn(n)
+}
+
+// isFollowed reports whether the root that an operand is stays known, in a name or as that of the whole, or ends there.
+func (s *scanner) isFollowed(p *js.BinaryExpr, child js.INode) bool {
+	if isAssignment(p.Op) && child == p.Y {
+		if _, ok := withoutParens(p.X).(*js.Var); ok || s.webpack && isMemberG(p.X) {
+			return true
+		}
+	} else if s.rootOf(p) != none && (child == p.Y || p.Op != js.AndToken) {
+		return true // judged as a whole
+	}
+	return isAssignment(p.Op) && child == p.X || endsIn(p, child)
 }
 
 // handOn records that a root goes to where it is not followed.

@@ -58,35 +58,8 @@ func ParseLogs(data []byte) (*Logs, error) {
 	if read.Version < 1 || read.Version > logsVersion {
 		return nil, fmt.Errorf("logs_version is %d; this build reads 1 to %d", read.Version, logsVersion)
 	}
-	if read.Registries == nil || read.Checkpoints == nil || (read.Forgotten == nil) != (read.Version == 1) {
-		return nil, errors.New("has no registries, no checkpoints or no forgotten")
-	}
-	for name, k := range read.Registries {
-		if _, err := ledger.ParseVerifier(k.Key); err != nil {
-			return nil, fmt.Errorf("%+.200q: %w", name, err)
-		}
-		if k.Since.IsZero() {
-			return nil, fmt.Errorf("%+.200q: has no since", name)
-		}
-		if _, ok := read.Checkpoints[k.Key]; !ok {
-			return nil, fmt.Errorf("%+.200q: has a key, and no checkpoint that was seen under it", name)
-		}
-	}
-	for i, key := range read.Forgotten {
-		if _, ok := read.Checkpoints[key]; !ok || read.hasKey(key) || slices.Contains(read.Forgotten[:i], key) {
-			return nil, fmt.Errorf("forgotten %+.200q: has no checkpoint, is relied on, or is there twice", key)
-		}
-	}
-	for key, note := range read.Checkpoints {
-		if _, err := openCheckpoint(key, note); err != nil {
-			return nil, err
-		}
-		if read.hasKey(key) || slices.Contains(read.Forgotten, key) {
-			continue
-		}
-		if read.Version > 1 {
-			return nil, fmt.Errorf("has a checkpoint of %+.200q, and no registry that has or had the key", key)
-		}
+	if err := read.check(); err != nil {
+		return nil, err
 	}
 	if read.Version == 1 {
 		read.Version, read.Forgotten = logsVersion, []string{}
@@ -97,6 +70,41 @@ func ParseLogs(data []byte) (*Logs, error) {
 		}
 	}
 	return &read, nil
+}
+
+// check is an error unless each key has a checkpoint that was seen under it, and each checkpoint a key.
+func (l *Logs) check() error {
+	if l.Registries == nil || l.Checkpoints == nil || (l.Forgotten == nil) != (l.Version == 1) {
+		return errors.New("has no registries, no checkpoints or no forgotten")
+	}
+	for name, k := range l.Registries {
+		if _, err := ledger.ParseVerifier(k.Key); err != nil {
+			return fmt.Errorf("%+.200q: %w", name, err)
+		}
+		if k.Since.IsZero() {
+			return fmt.Errorf("%+.200q: has no since", name)
+		}
+		if _, ok := l.Checkpoints[k.Key]; !ok {
+			return fmt.Errorf("%+.200q: has a key, and no checkpoint that was seen under it", name)
+		}
+	}
+	for i, key := range l.Forgotten {
+		if _, ok := l.Checkpoints[key]; !ok || l.hasKey(key) || slices.Contains(l.Forgotten[:i], key) {
+			return fmt.Errorf("forgotten %+.200q: has no checkpoint, is relied on, or is there twice", key)
+		}
+	}
+	for key, note := range l.Checkpoints {
+		if _, err := openCheckpoint(key, note); err != nil {
+			return err
+		}
+		if l.hasKey(key) || slices.Contains(l.Forgotten, key) {
+			continue
+		}
+		if l.Version > 1 {
+			return fmt.Errorf("has a checkpoint of %+.200q, and no registry that has or had the key", key)
+		}
+	}
+	return nil
 }
 
 // hasKey reports whether a registry has the key.

@@ -63,16 +63,9 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 			return found.accept(here.slot, q), nil
 		}
 	}
-	commit, err := s.Workspace.Repositories.Fetch(ctx, repo, id)
-	if errors.Is(err, gitrepo.ErrNoRef) && locked != nil {
-		return stored{}, goneCommitError(f, *locked, q)
-	}
+	packed, err := s.fetchCommit(ctx, r, locked, repo, id, q)
 	if err != nil {
-		return stored{}, gitError(f.Name, err)
-	}
-	packed, err := packCommit(ctx, commit, f, ruleOf(locked), s.o.Limits)
-	if err != nil {
-		return stored{}, evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", id, err))
+		return stored{}, err
 	}
 	if err := packed.checkRule(c.subject(), locked); err != nil {
 		return stored{}, err
@@ -82,6 +75,23 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 		packedArchive{body: &packed.body, from: "git+" + f.Git + "#" + id, claims: c.ofLock()}, q)
 	found.repaired, found.notes = here.quarantined, packed.notes
 	return found, err
+}
+
+// fetchCommit fetches a commit, and makes the archive of the facet in it.
+func (s *Sources) fetchCommit(ctx context.Context, r Request, locked *project.FacetLock, repo gitrepo.Repository,
+	id string, q *inquiry) (*packedDir, error) {
+	commit, err := s.Workspace.Repositories.Fetch(ctx, repo, id)
+	if errors.Is(err, gitrepo.ErrNoRef) && locked != nil {
+		return nil, goneCommitError(r.Want, *locked, q)
+	}
+	if err != nil {
+		return nil, gitError(r.Want.Name, err)
+	}
+	p, err := packCommit(ctx, commit, r.Want, ruleOf(locked), s.o.Limits)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), r.Want.Name, "", fmt.Errorf("commit %s: %w", id, err))
+	}
+	return p, nil
 }
 
 // sameCommit is the lock entry of a request if a source is its own, as this build would lock it.

@@ -77,17 +77,7 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 			return err
 		})
 	if err != nil {
-		// An archive that was changed on its way is one that differs, and not one that its author made so.
-		if _, drained := io.Copy(io.Discard, io.LimitReader(from, maxLookedAt+1)); drained != nil {
-			return nil, explainRegistry(rec.Subject(), drained)
-		}
-		e := evidence.Compare(transport, evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)},
-			Size: h.Size(), From: w.Registry().Base})
-		if e.Outcome == evidence.Match {
-			return nil, evidence.Errorf(evidence.ClassOf(err), rec.Subject(), "it was published so; tell its publisher",
-				err)
-		}
-		return evidence.Report{e}, nil
+		return explainUnread(w, transport, from, h, err)
 	}
 	for at, m := range found.Members {
 		found.Members[at].Sum = a.Digests[m.Path]
@@ -96,6 +86,23 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 	i.Contents = found
 	return a.Evidence(rec.Subject(), w.Registry().Base, transport,
 		claim(evidence.FacetTar, "content_integrity", rec.ContentIntegrity)), nil
+}
+
+// explainUnread says why an archive cannot be read. One that was changed on its way is one that differs, and not one
+// that its author made so.
+func explainUnread(w *workspace.Workspace, transport evidence.Claim, from io.Reader, h *digest.Hasher,
+	cause error) (evidence.Report, error) {
+	if _, drained := io.Copy(io.Discard, io.LimitReader(from, maxLookedAt+1)); drained != nil {
+		return nil, explainRegistry(transport.Subject, drained)
+	}
+	e := evidence.Compare(transport, evidence.Observed{Digests: []digest.Digest{h.Digest(digest.SHA256)},
+		Size: h.Size(), From: w.Registry().Base})
+	if e.Outcome == evidence.Match {
+		return nil, evidence.Errorf(evidence.ClassOf(cause), transport.Subject, "it was published so; tell its "+
+			"publisher",
+			cause)
+	}
+	return evidence.Report{e}, nil
 }
 
 // lookAtMember looks at one member.

@@ -49,14 +49,7 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 		return writeMember(root, e.Path, r)
 	})
 	if err != nil {
-		damaged, unreadable := s.explainUnreadable(c.subject(), p, body, h, err)
-		if unreadable != nil {
-			return stored{}, unreadable
-		}
-		if _, refused := q.judge(damaged); refused != nil {
-			return stored{}, refused
-		}
-		return stored{}, err
+		return stored{}, s.judgeUnreadable(c.subject(), p, body, h, q, err)
 	}
 	root.Close()
 	manifest, err := checkKind(c, arch, st.Dir())
@@ -87,6 +80,19 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 		return stored{}, err
 	}
 	return c.accept(slot, q), nil
+}
+
+// judgeUnreadable is the error of an archive that cannot be read: its own, or that of what it shows.
+func (s *Sources) judgeUnreadable(subject string, p packedArchive, body io.Reader, h *digest.Hasher, q *inquiry,
+	cause error) error {
+	damaged, unreadable := s.explainUnreadable(subject, p, body, h, cause)
+	if unreadable != nil {
+		return unreadable
+	}
+	if _, refused := q.judge(damaged); refused != nil {
+		return refused
+	}
+	return cause
 }
 
 // evidence compares an archive that was read with all that is claimed of it.

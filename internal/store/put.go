@@ -67,6 +67,11 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	}
 	m.close() // an open directory cannot be renamed everywhere
 
+	return s.place(ctx, st, m, note, data)
+}
+
+// place moves a staged tree to its address, with its sidecar, of which data are the bytes.
+func (s *Store) place(ctx context.Context, st *Staging, m *stagedTree, note *sidecar, data []byte) (*Slot, error) {
 	at, err := address(m.tree)
 	if err != nil {
 		return nil, err

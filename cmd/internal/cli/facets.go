@@ -147,18 +147,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 	return c
 }
 
-func addCommand(a *app.App) *cobra.Command {
-	var f facetFlags
-	var source project.Facet
-	var skills []string
-	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | URL | --git URL[@TAG] [NAME] | --path DIR [NAME]",
-		Short: "Add a facet to hallmark.toml, lock and install it",
-		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n" +
-			"--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer\n" +
-			"--git https://git.example.com/skills.git@v2 --skill pdf --skill docx\n" +
-			"https://git.example.com/acme/skills/tree/main/skills/pdf\n--git acme/skills --skill pdf",
-		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
+const addHelp = `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now. If the
 facet is locked already, you see what changes and are asked, also if only its tag was
@@ -174,54 +163,31 @@ rules of spec/facet.md, called NAME, or as it calls itself. Where there are seve
 marketplace.json lists plugins, --skill chooses by name or by path; without it they are
 listed. If something in them can run, you see it and are asked.
 
---existing takes skills that are installed already: it is 'hallmark adopt', with its flags.`,
+--existing takes skills that are installed already: it is 'hallmark adopt', with its flags.`
+
+func addCommand(a *app.App) *cobra.Command {
+	r := &addition{}
+	f := &r.facetFlags
+	c := &cobra.Command{
+		Use:   "add NAME[@REQUIREMENT] | URL | --git URL[@TAG] [NAME] | --path DIR [NAME]",
+		Short: "Add a facet to hallmark.toml, lock and install it",
+		Example: "@acme/reviewer@1.*\n@acme/reviewer --registry https://registry.example.com --log-key KEY\n" +
+			"--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer\n" +
+			"--git https://git.example.com/skills.git@v2 --skill pdf --skill docx\n" +
+			"https://git.example.com/acme/skills/tree/main/skills/pdf\n--git acme/skills --skill pdf",
+		Long: addHelp,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
-	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
-		add := source
-		names, err := takeAddress(&add, names)
+	c.RunE = runInstallation(a, f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
+		add, page, err := r.read(c, names)
 		if err != nil {
 			return nil, app.Usage(c, err)
-		}
-		page, err := readGit(&add)
-		if err != nil {
-			return nil, app.Usage(c, err)
-		}
-		if len(skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(skills) > 1) {
-			return nil, app.Usage(c, errors.New("--skill chooses of --git or --path, and several have names of "+
-				"their own"))
-		}
-		if len(names) > 0 {
-			add.Name = names[0]
-			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
-				if !add.Kind().HasVersions() {
-					return nil, app.Usage(c, errors.New("a facet of git or of a directory has no requirement"))
-				}
-				add.Name = names[0][:at]
-				r, err := artifact.ParseRequirement(names[0][at+1:])
-				if err != nil && facet.CheckName(add.Name) {
-					return nil, app.Usage(c, err)
-				}
-				add.Requirement = r
-			}
-		} else if add.Kind().HasVersions() {
-			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
-		}
-		if source.Path != "" && c.Flags().Changed("global") {
-			return nil, app.Usage(c, errors.New("--path is a directory beside a project, and --global is for no "+
-				"project: put the facet into a git repository, and give --git"))
-		}
-		if f.o.Registry != "" && !add.Kind().HasVersions() {
-			return nil, app.Usage(c, errors.New("--registry names where a facet without --git and --path comes from"))
-		}
-		if add.Name != "" && !facet.CheckName(add.Name) {
-			return nil, app.Usage(c, nameError(names[0], add.Name))
 		}
 		h.Sending.AllowURL(f.o.Registry)
 		if add, err = facets.Locate(c.Context(), h, f.dir, page, add, f.o); err != nil {
 			return nil, err
 		}
-		return addOrChoose(a, c, h, &f, add, skills)
+		return addOrChoose(a, c, h, f, add, r.skills)
 	})
 	f.register(a, c)
 	addGlobalFlag(a, c, &f.dir, true)
@@ -230,25 +196,79 @@ listed. If something in them can run, you see it and are asked.
 	f.addReviewFlags(c)
 	c.Flags().StringVar(&f.o.Registry, "registry", "",
 		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
-	c.Flags().StringArrayVar(&skills, "skill", nil,
+	c.Flags().StringArrayVar(&r.skills, "skill", nil,
 		"`name` or path of a skill, plugin or facet in the repository or directory; may be given again")
-	c.Flags().StringArrayVar(&source.Parts, "part", nil,
+	c.Flags().StringArrayVar(&r.source.Parts, "part", nil,
 		"`part` of the facet that is wanted, such as 'skill pdf' or 'command review'; may be given again")
 	c.Flags().BoolVar(&f.o.Prefixed, "prefix", false,
 		"call its skills, agents and commands NAME-PART, as the facet is called, so that they take the place of "+
 			"no others")
-	c.Flags().StringVar(&source.Git, "git", "",
-		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a "+
-			"tag too")
-	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
-	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
-	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
-	c.Flags().StringVar(&source.Sub, "sub", "", "`directory` of the facet in the repository")
-	c.Flags().BoolVar(&source.Private, "private", false, "with --path: "+privateUsage)
-	c.Flags().StringVar(&source.Path, "path", "", "`directory` of the facet, relative to the project")
+	r.addSourceFlags(c)
 	// see addExisting
 	c.Flags().Bool("existing", false, "take skills that are installed already, as 'hallmark adopt' does")
 	return c
+}
+
+// addition is one call of add.
+type addition struct {
+	facetFlags
+	source project.Facet
+	skills []string
+}
+
+func (r *addition) addSourceFlags(c *cobra.Command) {
+	c.Flags().StringVar(&r.source.Git, "git", "",
+		"`URL` of a git repository, https or ssh, or of a directory in one as a browser shows it; URL@TAG names a "+
+			"tag too")
+	c.Flags().StringVar(&r.source.Tag, "tag", "", "`tag` of the repository")
+	c.Flags().StringVar(&r.source.Branch, "branch", "", "`branch` of the repository")
+	c.Flags().StringVar(&r.source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
+	c.Flags().StringVar(&r.source.Sub, "sub", "", "`directory` of the facet in the repository")
+	c.Flags().BoolVar(&r.source.Private, "private", false, "with --path: "+privateUsage)
+	c.Flags().StringVar(&r.source.Path, "path", "", "`directory` of the facet, relative to the project")
+}
+
+// read returns the facet that is wanted, and the page of a code host that was given for its repository, if any.
+func (r *addition) read(c *cobra.Command, names []string) (add project.Facet, page facets.Pasted, err error) {
+	add = r.source
+	names, err = takeAddress(&add, names)
+	if err != nil {
+		return add, page, err
+	}
+	if page, err = readGit(&add); err != nil {
+		return add, page, err
+	}
+	if len(r.skills) > 0 && (add.Kind().HasVersions() || len(names) > 0 && len(r.skills) > 1) {
+		return add, page, errors.New("--skill chooses of --git or --path, and several have names of " +
+			"their own")
+	}
+	if len(names) > 0 {
+		add.Name = names[0]
+		if at := strings.LastIndexByte(names[0], '@'); at > 0 {
+			if !add.Kind().HasVersions() {
+				return add, page, errors.New("a facet of git or of a directory has no requirement")
+			}
+			add.Name = names[0][:at]
+			want, err := artifact.ParseRequirement(names[0][at+1:])
+			if err != nil && facet.CheckName(add.Name) {
+				return add, page, err
+			}
+			add.Requirement = want
+		}
+	} else if add.Kind().HasVersions() {
+		return add, page, errors.New("name a facet, or give --git or --path")
+	}
+	if r.source.Path != "" && c.Flags().Changed("global") {
+		return add, page, errors.New("--path is a directory beside a project, and --global is for no " +
+			"project: put the facet into a git repository, and give --git")
+	}
+	if r.o.Registry != "" && !add.Kind().HasVersions() {
+		return add, page, errors.New("--registry names where a facet without --git and --path comes from")
+	}
+	if add.Name != "" && !facet.CheckName(add.Name) {
+		return add, page, nameError(names[0], add.Name)
+	}
+	return add, page, nil
 }
 
 func removeCommand(a *app.App) *cobra.Command {
@@ -460,16 +480,18 @@ type statusResult struct {
 	Notes   []noteJSON         `json:"notes,omitempty"`
 }
 
+const listHelp = `List the facets that hallmark.toml declares or hallmark.lock has, how many of their
+files are installed and were edited since, and the servers of theirs that are locked; then
+what hallmark.toml opts out of, and what clients do not get of the facets. Nothing is
+fetched, and nothing is compared with the lock: 'hallmark check' does that.`
+
 func listCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the facets of the project",
-		Long: `List the facets that hallmark.toml declares or hallmark.lock has, how many of their
-files are installed and were edited since, and the servers of theirs that are locked; then
-what hallmark.toml opts out of, and what clients do not get of the facets. Nothing is
-fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
+		Use:               "list",
+		Short:             "List the facets of the project",
+		Long:              listHelp,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -482,40 +504,9 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				return err
 			}
 			if asJSON {
-				r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{},
-					Waived: found.Waived, Notes: notesResult(found.Notes)}
-				for _, s := range found.Facets {
-					r.Facets = append(r.Facets,
-						statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
-							Present: &s.Present, Edited: s.Edited, Servers: listedServers(s.Servers)})
-				}
-				return a.WriteJSON(r, nil)
+				return a.WriteJSON(listResult(found), nil)
 			}
-			for _, s := range found.Facets {
-				version := "(not locked)"
-				if s.Locked != nil {
-					version = s.Locked.Version
-				}
-				declared := s.Declared
-				if declared == "" {
-					declared = "brought along"
-				}
-				edited := ""
-				if s.Edited > 0 {
-					edited = fmt.Sprintf(", %d edited", s.Edited)
-				}
-				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version,
-					surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
-					return err
-				}
-				for _, server := range s.Servers {
-					if _, err := fmt.Fprintf(a.Stdout, "  server %s  %s  %s\n", server.Name,
-						surface.Escape(server.Declared), surface.Escape(shownVersion(server.Current))); err != nil {
-						return err
-					}
-				}
-			}
-			if err := printWaived(a.Stdout, found.Waived); err != nil {
+			if err := showListed(a.Stdout, found); err != nil {
 				return err
 			}
 			showNotes(a.Stderr, found.Notes)
@@ -526,4 +517,44 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 	addGlobalFlag(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
+}
+
+func listResult(found facets.Listing) statusResult {
+	r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{},
+		Waived: found.Waived, Notes: notesResult(found.Notes)}
+	for _, s := range found.Facets {
+		r.Facets = append(r.Facets,
+			statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files,
+				Present: &s.Present, Edited: s.Edited, Servers: listedServers(s.Servers)})
+	}
+	return r
+}
+
+// showListed prints a line for each facet and for each of its servers, and what hallmark.toml opts out of.
+func showListed(w io.Writer, found facets.Listing) error {
+	for _, s := range found.Facets {
+		version := "(not locked)"
+		if s.Locked != nil {
+			version = s.Locked.Version
+		}
+		declared := s.Declared
+		if declared == "" {
+			declared = "brought along"
+		}
+		edited := ""
+		if s.Edited > 0 {
+			edited = fmt.Sprintf(", %d edited", s.Edited)
+		}
+		if _, err := fmt.Fprintf(w, "%s  %s  %s  %d of %s%s\n", s.Name, version,
+			surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
+			return err
+		}
+		for _, server := range s.Servers {
+			if _, err := fmt.Fprintf(w, "  server %s  %s  %s\n", server.Name,
+				surface.Escape(server.Declared), surface.Escape(shownVersion(server.Current))); err != nil {
+				return err
+			}
+		}
+	}
+	return printWaived(w, found.Waived)
 }

@@ -20,19 +20,21 @@ import (
 // ProgramName is the name of the command where it is a program of its own.
 const ProgramName = "hashfile-mcp"
 
-// Command is the editing server, under the name of its program or command.
-func Command(name string) *cobra.Command {
-	var c hashfile.Config
-	cmd := &cobra.Command{
-		Use:   name + " [--root DIR]...",
-		Short: "Serve files to a model, read and edited by line hashes",
-		Long: `Be an MCP server on standard input and output that reads text files line by line as
+const help = `Be an MCP server on standard input and output that reads text files line by line as
 NUMBER:TAG|CONTENT and edits them through these anchors: an edit names the hash of the
 file that was read, so that it never lands on a file that has changed.
 
 Only directories of --root are used; the client's roots can narrow them. Without --root
 the client's roots are used, and if it has none, every call is refused. The front matter
-of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
+of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`
+
+// Command is the editing server, under the name of its program or command.
+func Command(name string) *cobra.Command {
+	var c hashfile.Config
+	cmd := &cobra.Command{
+		Use:     name + " [--root DIR]...",
+		Short:   "Serve files to a model, read and edited by line hashes",
+		Long:    help,
 		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

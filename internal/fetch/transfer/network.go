@@ -111,32 +111,9 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		if err := r.checkURL(at); err != nil {
 			return nil, NewRefusal("%s: %w", wire.ShowURL(at), err)
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+		req, err := r.newRequest(ctx, at, authorization)
 		if err != nil {
-			return nil, NewRefusal("%s cannot be requested", wire.ShowURL(at))
-		}
-		req.Header.Set("User-Agent", UserAgent)
-		req.Header.Set("Accept-Encoding", "identity")
-		if r.Accept != "" {
-			req.Header.Set("Accept", r.Accept)
-		}
-		if r.from > 0 {
-			req.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-")
-			req.Header.Set("If-Range", r.ifRange)
-		} else {
-			r.Known.setHeaders(req.Header)
-		}
-		if authorization != nil {
-			value, err := authorization(at)
-			if wire.NotAgreed(err) != nil {
-				return nil, err // a person decides; nothing was sent to this URL
-			}
-			if err != nil {
-				return nil, NewRefusal("%w", err)
-			}
-			if value != "" {
-				req.Header.Set("Authorization", value)
-			}
+			return nil, err
 		}
 		resp, err := n.sender.RoundTrip(req)
 		if wire.NotAgreed(err) != nil {
@@ -167,6 +144,39 @@ func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
 		}
 		at = next
 	}
+}
+
+// newRequest is the request for a URL, with what authorization, which may be nil, says for it.
+func (r Request) newRequest(ctx context.Context, at *url.URL,
+	authorization func(*url.URL) (string, error)) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil, NewRefusal("%s cannot be requested", wire.ShowURL(at))
+	}
+	req.Header.Set("User-Agent", UserAgent)
+	req.Header.Set("Accept-Encoding", "identity")
+	if r.Accept != "" {
+		req.Header.Set("Accept", r.Accept)
+	}
+	if r.from > 0 {
+		req.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-")
+		req.Header.Set("If-Range", r.ifRange)
+	} else {
+		r.Known.setHeaders(req.Header)
+	}
+	if authorization != nil {
+		value, err := authorization(at)
+		if wire.NotAgreed(err) != nil {
+			return nil, err // a person decides; nothing was sent to this URL
+		}
+		if err != nil {
+			return nil, NewRefusal("%w", err)
+		}
+		if value != "" {
+			req.Header.Set("Authorization", value)
+		}
+	}
+	return req, nil
 }
 
 func isRedirect(status int) bool {

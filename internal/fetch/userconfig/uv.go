@@ -77,30 +77,9 @@ func (r *Reader) uvIndexes() (indexList, error) {
 		if projectDir != "" && filepath.Dir(path) == filepath.Clean(projectDir) && env("UV_CONFIG_FILE") == "" {
 			checkout = filepath.Base(path)
 		}
-		var text string
-		var err error
-		if checkout != "" {
-			text, err = readCheckout(projectDir, checkout, maxConfigFile)
-		} else {
-			text, err = ReadFile(path, maxConfigFile)
-		}
+		file, text, err := readUVFile(path, projectDir, checkout)
 		if err != nil {
 			return list, fmt.Errorf("uv configuration: %w", err)
-		}
-		var file uvFile
-		if filepath.Base(path) == "pyproject.toml" {
-			var project struct {
-				Tool struct {
-					UV uvFile `toml:"uv"`
-				} `toml:"tool"`
-			}
-			err = toml.Unmarshal([]byte(text), &project)
-			file = project.Tool.UV
-		} else {
-			err = toml.Unmarshal([]byte(text), &file)
-		}
-		if err != nil {
-			return list, fmt.Errorf("uv configuration: %s: %w", path, err)
 		}
 		if checkout == "uv.toml" {
 			noteUVKeys(text, r.Ignored)
@@ -118,6 +97,34 @@ func (r *Reader) uvIndexes() (indexList, error) {
 		}
 	}
 	return list, nil
+}
+
+// readUVFile reads a file of uv's configuration, and returns its text, too. checkout is its name if the project has it,
+// else "".
+func readUVFile(path, project, checkout string) (file uvFile, text string, err error) {
+	if checkout != "" {
+		text, err = readCheckout(project, checkout, maxConfigFile)
+	} else {
+		text, err = ReadFile(path, maxConfigFile)
+	}
+	if err != nil {
+		return file, "", err
+	}
+	if filepath.Base(path) == "pyproject.toml" {
+		var whole struct {
+			Tool struct {
+				UV uvFile `toml:"uv"`
+			} `toml:"tool"`
+		}
+		err = toml.Unmarshal([]byte(text), &whole)
+		file = whole.Tool.UV
+	} else {
+		err = toml.Unmarshal([]byte(text), &file)
+	}
+	if err != nil {
+		return file, "", fmt.Errorf("%s: %w", path, err)
+	}
+	return file, text, nil
 }
 
 // noteUVKeys notes which keys of a checkout's uv.toml are not taken.

@@ -20,45 +20,9 @@ func runServer(mode string) int {
 	case "echo": // every line, as an answer to nothing
 		io.Copy(os.Stdout, os.Stdin)
 	case "bench": // answers each line with PAYLOAD bytes
-		payload := strings.Repeat("x", len(os.Getenv("PAYLOAD")))
-		r := bufio.NewReader(os.Stdin)
-		for {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return 0
-			}
-			_, rest, _ := strings.Cut(line, `"id":`)
-			id, _, _ := strings.Cut(rest, ",")
-			switch {
-			case strings.Contains(line, `"initialize"`):
-				fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
-			case strings.Contains(line, "tools/list"):
-				fmt.Printf("%s\n", strings.Replace(Tools(AddTool), "$ID", id, 1))
-			case strings.Contains(line, "tools/call"):
-				os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` +
-					payload +
-					`"}]}}` + "\n")
-			}
-		}
+		serveBench()
 	case "flood": // every listing has one new tool with a name of 8 MiB
-		r := bufio.NewReader(os.Stdin)
-		for n := 0; ; {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return 0
-			}
-			_, rest, _ := strings.Cut(line, `"id":`)
-			id, _, _ := strings.Cut(rest, ",")
-			switch {
-			case strings.Contains(line, `"initialize"`):
-				fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
-			case strings.Contains(line, "tools/list"):
-				n++
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id,
-					n,
-					strings.Repeat("x", 8<<20))
-			}
-		}
+		serveFlood()
 	case "deaf": // reads nothing, ignores TERM, and lives
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(10 * time.Minute)
@@ -79,6 +43,50 @@ func runServer(mode string) int {
 		}
 	}
 	return 0
+}
+
+func serveBench() {
+	payload := strings.Repeat("x", len(os.Getenv("PAYLOAD")))
+	r := bufio.NewReader(os.Stdin)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		_, rest, _ := strings.Cut(line, `"id":`)
+		id, _, _ := strings.Cut(rest, ",")
+		switch {
+		case strings.Contains(line, `"initialize"`):
+			fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
+		case strings.Contains(line, "tools/list"):
+			fmt.Printf("%s\n", strings.Replace(Tools(AddTool), "$ID", id, 1))
+		case strings.Contains(line, "tools/call"):
+			os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` +
+				payload +
+				`"}]}}` + "\n")
+		}
+	}
+}
+
+func serveFlood() {
+	r := bufio.NewReader(os.Stdin)
+	for n := 0; ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		_, rest, _ := strings.Cut(line, `"id":`)
+		id, _, _ := strings.Cut(rest, ",")
+		switch {
+		case strings.Contains(line, `"initialize"`):
+			fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
+		case strings.Contains(line, "tools/list"):
+			n++
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id,
+				n,
+				strings.Repeat("x", 8<<20))
+		}
+	}
 }
 
 // SDKServer is a server of the SDK with an item of each kind and a tool that changes another.

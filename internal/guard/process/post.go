@@ -21,21 +21,9 @@ func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 	}
 	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
 	p := &post{unanswered: map[string][]byte{}}
-	var messages []jsonrpc.Message
-	if body[0] == '[' {
-		elements, _, err := s.Batch(body, 0)
-		if err != nil {
-			return
-		}
-		for _, e := range elements {
-			messages = append(messages, e.Message)
-		}
-	} else {
-		m, err := s.Message(body, 0)
-		if err != nil {
-			return
-		}
-		messages = append(messages, m)
+	messages, err := readMessages(s, body)
+	if err != nil {
+		return
 	}
 	cancelled := ""
 	for k := range messages {
@@ -76,6 +64,19 @@ func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 	default:
 		b.running.Go(func() { b.call(ctx, p, body) })
 	}
+}
+
+// readMessages reads the messages of a body, which has one or is a batch.
+func readMessages(s *jsonrpc.Scanner, body []byte) (messages []jsonrpc.Message, err error) {
+	if body[0] != '[' {
+		m, err := s.Message(body, 0)
+		return []jsonrpc.Message{m}, err
+	}
+	elements, _, err := s.Batch(body, 0)
+	for _, e := range elements {
+		messages = append(messages, e.Message)
+	}
+	return messages, err
 }
 
 // readRepeated reads what the headers of a message repeat. It returns the key of the id that the message

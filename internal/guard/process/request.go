@@ -22,7 +22,20 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	if err != nil {
 		return nil, err
 	}
-	h := req.Header
+	b.setHeaders(req.Header, method, p)
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		closeBody(resp)
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", jsonrpc.ShowName(e))
+	}
+	return resp, nil
+}
+
+// setHeaders sets the headers of a request: those that are declared, those of its method, and those that p repeats.
+func (b *bridge) setHeaders(h http.Header, method string, p *post) {
 	for name, value := range b.remote.Headers {
 		h.Set(name, value)
 	}
@@ -59,15 +72,6 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	for name, value := range p.params {
 		h.Set(name, value)
 	}
-	resp, err := b.client.Do(req)
-	if err != nil {
-		return nil, withoutURL(err)
-	}
-	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", jsonrpc.ShowName(e))
-	}
-	return resp, nil
 }
 
 // withoutURL is an error of the HTTP client without the URL, which is long and known.

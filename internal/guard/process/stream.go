@@ -144,8 +144,7 @@ type position struct {
 // readEvents passes on the messages of a stream until it ends or p, which may be nil, is answered.
 func (b *bridge) readEvents(r io.Reader, p *post, at *position) error {
 	lines := jsonrpc.NewLines(newEventStream(r), jsonrpc.LineLimit)
-	var data []byte
-	name, id, any := "", at.id, false
+	e := event{id: at.id}
 	for {
 		line, err := lines.Next()
 		switch {
@@ -157,43 +156,59 @@ func (b *bridge) readEvents(r io.Reader, p *post, at *position) error {
 			return io.EOF // within an event, which is dropped
 		}
 		line = line[:len(line)-1]
-		if len(line) == 0 {
-			if any {
-				at.events++
-				at.id = id
+		if len(line) > 0 {
+			if err := e.addField(line, at); err != nil {
+				return err
 			}
-			if len(data) > 0 && (name == "" || name == "message") {
-				b.deliver(p, data)
-				if p != nil && len(p.unanswered) == 0 {
-					return nil
-				}
-			}
-			data, name, any = nil, "", false
 			continue
 		}
-		field, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimPrefix(value, []byte(" "))
-		switch string(field) {
-		case "data":
-			if len(data)+len(value) >= jsonrpc.LineLimit {
-				return jsonrpc.ErrLong
-			}
-			if any = true; data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, value...)
-		case "event":
-			name = string(value[:min(len(value), maxEventID)])
-		case "id":
-			if any = true; len(value) <= maxEventID && bytes.IndexByte(value, 0) < 0 {
-				id = string(value)
-			}
-		case "retry":
-			if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
-				at.retry = time.Duration(ms) * time.Millisecond
+		if e.any {
+			at.events++
+			at.id = e.id
+		}
+		if len(e.data) > 0 && (e.name == "" || e.name == "message") {
+			b.deliver(p, e.data)
+			if p != nil && len(p.unanswered) == 0 {
+				return nil
 			}
 		}
+		e = event{id: e.id}
 	}
+}
+
+// event is an event of a stream, as far as it was read.
+type event struct {
+	data []byte
+	name string
+	id   string // that of an earlier event holds on
+	any  bool   // it has data or an id
+}
+
+// addField takes a line of the event. The time that the server asks to wait is in at.
+func (e *event) addField(line []byte, at *position) error {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) {
+	case "data":
+		if len(e.data)+len(value) >= jsonrpc.LineLimit {
+			return jsonrpc.ErrLong
+		}
+		if e.any = true; e.data != nil {
+			e.data = append(e.data, '\n')
+		}
+		e.data = append(e.data, value...)
+	case "event":
+		e.name = string(value[:min(len(value), maxEventID)])
+	case "id":
+		if e.any = true; len(value) <= maxEventID && bytes.IndexByte(value, 0) < 0 {
+			e.id = string(value)
+		}
+	case "retry":
+		if ms, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+			at.retry = time.Duration(ms) * time.Millisecond
+		}
+	}
+	return nil
 }
 
 // sleep waits for d, or until ctx is done, and reports whether d passed.

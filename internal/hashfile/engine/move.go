@@ -26,6 +26,33 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return err
 	}
 	defer to.Close()
+	if err := checkEnds(sc, from, to, source, destination); err != nil {
+		return err
+	}
+	unlock, err := e.writer.Lock(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if from.Info.IsDir() {
+		if err := e.checkMovable(ctx, from, to); err != nil {
+			return err
+		}
+	}
+	if err := e.writer.Move(from, to); err != nil {
+		asked := destination
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // the system does not say at which end
+			asked = "moving " + source + " to " + destination
+		}
+		return place.RefusalOf(asked, err)
+	}
+	e.reader.Forget(from)
+	e.reader.Forget(to)
+	return nil
+}
+
+// checkEnds refuses a move from or to a place where that is not possible.
+func checkEnds(sc *place.Scope, from, to *place.Place, source, destination string) error {
 	for _, p := range []*place.Place{from, to} {
 		if err := p.CheckWritable(); err != nil {
 			return err
@@ -58,25 +85,6 @@ func (e *Engine) Move(ctx context.Context, sc *place.Scope, source, destination 
 		return place.Refuse(hashline.Invalid, "%s lies in %s, and a directory is not moved into itself; give a "+
 			"destination outside of it", place.Show(destination), place.Show(source))
 	}
-	unlock, err := e.writer.Lock(ctx, from, to)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if from.Info.IsDir() {
-		if err := e.checkMovable(ctx, from, to); err != nil {
-			return err
-		}
-	}
-	if err := e.writer.Move(from, to); err != nil {
-		asked := destination
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // the system does not say at which end
-			asked = "moving " + source + " to " + destination
-		}
-		return place.RefusalOf(asked, err)
-	}
-	e.reader.Forget(from)
-	e.reader.Forget(to)
 	return nil
 }
 

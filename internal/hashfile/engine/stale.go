@@ -35,22 +35,12 @@ func (e *Engine) refuseStale(
 	out := place.Refuse(hashline.Stale, "")
 	gone := 0
 	for _, m := range mapped {
-		moved := place.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor}
-		text := m.Anchor + " is " + m.NewAnchor + " now"
-		at := m.Line
-		if m.NewAnchor == "" || m.Altered {
+		text, at, isGone := describeMoved(m)
+		if isGone {
 			gone++
-			at = m.Place
-			switch text = m.Anchor + " is gone or was changed"; {
-			case m.Altered:
-				text = "of the range to " + m.Anchor + " some lines were changed"
-			case m.Read == 0:
-				text = m.Anchor + " was no line of what was read"
-			}
-		} else if m.NewAnchor == m.Anchor {
-			text = m.Anchor + " is still that line"
 		}
-		out.Anchors = append(out.Anchors, moved)
+		out.Anchors = append(out.Anchors,
+			place.MovedAnchor{Operation: m.Operation + 1, Anchor: m.Anchor, Now: m.NewAnchor})
 		lines = append(lines, [2]int{at - freshContext, at + freshContext})
 		if len(where) < maxMapped {
 			where = append(where, text)
@@ -77,6 +67,21 @@ func (e *Engine) refuseStale(
 	}
 	out.Message = fmt.Sprintf("%s %s. To go on, %s", place.Show(p.Asked), why, next)
 	return e.addFacts(p, out, now, lines)
+}
+
+// describeMoved says where the line of an anchor is now, or that it is gone, and at which line that is.
+func describeMoved(m hashline.Mapped) (text string, at int, gone bool) {
+	switch {
+	case m.Altered:
+		return "of the range to " + m.Anchor + " some lines were changed", m.Place, true
+	case m.NewAnchor == "" && m.Read == 0:
+		return m.Anchor + " was no line of what was read", m.Place, true
+	case m.NewAnchor == "":
+		return m.Anchor + " is gone or was changed", m.Place, true
+	case m.NewAnchor == m.Anchor:
+		return m.Anchor + " is still that line", m.Line, false
+	}
+	return m.Anchor + " is " + m.NewAnchor + " now", m.Line, false
 }
 
 // refuseUnknown returns the refusal of an edit that was made for a state of the file that is not known here.

@@ -100,17 +100,23 @@ func resolveRelative(s *Scope, asked, path string, name bool) (*Place, error) {
 	if refused != nil {
 		return nil, refused
 	}
+	return nil, refuseRelative(s, asked, path)
+}
+
+// refuseRelative refuses a relative path of which there is nothing in any allowed directory.
+func refuseRelative(s *Scope, asked, path string) *Refusal {
+	dirs := s.Directories()
 	if why := oddness(s, asked); why != "" {
-		return nil, Refuse("invalid", "%s %s", Show(asked), why)
+		return Refuse("invalid", "%s %s", Show(asked), why)
 	}
 	first, rest, _ := strings.Cut(filepath.ToSlash(path), "/")
 	for _, dir := range dirs {
 		if filepath.Base(dir) == first {
-			return nil, Refuse("invalid", "%s is relative, and in none of the %d allowed directories; is it %s?",
+			return Refuse("invalid", "%s is relative, and in none of the %d allowed directories; is it %s?",
 				Show(asked), len(dirs), Show(filepath.Join(dir, rest)))
 		}
 	}
-	return nil, Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
+	return Refuse("invalid", "%s is relative, and in none of the %d allowed directories; give an absolute "+
 		"path in %s", Show(asked), len(dirs), allowed(s))
 }
 

@@ -50,46 +50,24 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			if len(w.names) == 0 {
 				return filepath.Join(append([]string{filepath.Dir(r.Path)}, todo...)...), nil
 			}
-			w.Parent().Close()
-			w.chain = w.chain[:len(w.chain)-1]
-			w.names = w.names[:len(w.names)-1]
-			w.Rules = w.Rules[:len(w.chain)]
+			w.ascend()
 			continue
 		}
-		info, err := w.Parent().Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			if other := composedAs(w.Parent(), name); other != "" {
-				name = other
-				info, err = w.Parent().Lstat(name)
-			}
-		}
-		if err == nil {
-			name = onDisk(w.Parent(), name, info)
-		}
+		var info fs.FileInfo
+		name, info, err = w.find(name)
 		w.Rel = path.Join(append(w.names, name)...)
 		if err := w.checkAllowed(); err != nil {
 			return "", err
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			for _, n := range todo {
-				if n == ".." {
-					return "", Refuse(NotFound, "%s does not exist", Show(w.asked))
-				}
-			}
-			w.Missing = todo
-			w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
-			return "", w.arrive(name, nil)
+			return "", w.arriveMissing(name, todo)
 		case err != nil:
 			return "", RefusalOf(w.asked, err)
 		case info.Mode()&fs.ModeSymlink != 0 && !(w.name && len(todo) == 0):
-			if w.links++; w.links > maxLinks {
-				return "", Refuse(NotFound, "%s leads through more than %d links", Show(w.asked),
-					maxLinks)
-			}
-			target, err := w.Parent().Readlink(name)
+			target, err := w.readLink(name)
 			if err != nil {
-				return "", RefusalOf(w.asked, err)
+				return "", err
 			}
 			if filepath.IsAbs(target) {
 				return filepath.Join(append([]string{target}, todo...)...), nil
@@ -106,6 +84,54 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 			}
 		}
 	}
+}
+
+// ascend goes back to the directory above.
+func (w *walk) ascend() {
+	w.Parent().Close()
+	w.chain = w.chain[:len(w.chain)-1]
+	w.names = w.names[:len(w.names)-1]
+	w.Rules = w.Rules[:len(w.chain)]
+}
+
+// find looks at a name in the directory that was reached, and returns it as the file system spells it.
+func (w *walk) find(name string) (string, fs.FileInfo, error) {
+	info, err := w.Parent().Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if other := composedAs(w.Parent(), name); other != "" {
+			name = other
+			info, err = w.Parent().Lstat(name)
+		}
+	}
+	if err == nil {
+		name = onDisk(w.Parent(), name, info)
+	}
+	return name, info, err
+}
+
+// arriveMissing ends the walk at a name that does not exist, with those that were to follow.
+func (w *walk) arriveMissing(name string, todo []string) error {
+	for _, n := range todo {
+		if n == ".." {
+			return Refuse(NotFound, "%s does not exist", Show(w.asked))
+		}
+	}
+	w.Missing = todo
+	w.Rel = path.Join(append([]string{w.Rel}, todo...)...)
+	return w.arrive(name, nil)
+}
+
+// readLink returns where a link leads.
+func (w *walk) readLink(name string) (string, error) {
+	if w.links++; w.links > maxLinks {
+		return "", Refuse(NotFound, "%s leads through more than %d links", Show(w.asked),
+			maxLinks)
+	}
+	target, err := w.Parent().Readlink(name)
+	if err != nil {
+		return "", RefusalOf(w.asked, err)
+	}
+	return target, nil
 }
 
 // composedAs returns the only name in a directory that is another one once both are composed; "" if there is none, or
