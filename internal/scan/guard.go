@@ -79,7 +79,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	switch {
 	case line.Name == "": // refused above
 	case undeclared != nil:
-		e.addProjectEvidence(evidence.Miss(e.owed(), evidence.Project, clients.QuoteText(line.Name)+
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Project, clients.QuoteText(line.Name)+
 			" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
 	case !locked:
 		e.judgeUnlocked(w, line.Name, declared)
@@ -108,8 +108,8 @@ func (e *scannedEntry) openProjectOfRun(line clients.RunLine) (openedProject, er
 	return v, errors.New("its project cannot be read: " + err.Error())
 }
 
-// owed is the claim that the project's lock owes about the server that the entry runs.
-func (e *scannedEntry) owed() evidence.Claim {
+// owedClaim is the claim that the project's lock owes about the server that the entry runs.
+func (e *scannedEntry) owedClaim() evidence.Claim {
 	c := e.claim
 	c.Scheme, c.Authority = evidence.Launch, evidence.Lock
 	return c
@@ -119,12 +119,12 @@ func (e *scannedEntry) owed() evidence.Claim {
 func (e *scannedEntry) judgeUnlocked(w *workspace.Workspace, name string, declared project.Server) {
 	switch why := declared.WhyUnlocked(); {
 	case wasApproved(w, name):
-		e.addProjectEvidence(evidence.Miss(e.owed(), evidence.Machine, clients.QuoteText(name)+
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Machine, clients.QuoteText(name)+
 			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+name))
 	case why != "":
-		e.addProjectEvidence(evidence.Waive(e.owed(), evidence.Observed{}, "is not locked: "+why))
+		e.addProjectEvidence(evidence.Waive(e.owedClaim(), evidence.Observed{}, "is not locked: "+why))
 	default:
-		e.addProjectEvidence(evidence.Miss(e.owed(), evidence.Project, "hallmark.lock has no entry for "+
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Project, "hallmark.lock has no entry for "+
 			clients.QuoteText(name), "hallmark pin "+name))
 	}
 }
