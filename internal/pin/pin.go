@@ -276,6 +276,7 @@ func (p *Pinning) compareSurface() (claim evidence.Claim, observed evidence.Obse
 // confirm asks for consent to what was found, and judges the answer. Unless in a dry run it then adds the entry to the
 // lock and the approvals, and returns the files beside the lock. Claim and observed are those of the surface.
 func (p *Pinning) confirm(claim evidence.Claim, observed evidence.Observed) ([]durable.File, error) {
+	name, shown := p.Declared.Name, p.Result.Surface
 	answer, err := p.Options.Confirm(&p.Result)
 	if err != nil || p.Options.Dry {
 		return nil, err
@@ -288,7 +289,6 @@ func (p *Pinning) confirm(claim evidence.Claim, observed evidence.Observed) ([]d
 	if err != nil {
 		return nil, err
 	}
-	name, shown := p.Declared.Name, p.Result.Surface
 	if err := p.Workspace.Lock.Add(adm, name, p.Result.Entry, shown); err != nil {
 		return nil, err
 	}
