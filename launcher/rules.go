@@ -93,87 +93,115 @@ type Declared struct {
 // subject and place of c: the server, and where it is declared. Secrets of d are redacted in
 // what is returned.
 func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
-	var out evidence.Report
-	add := func(rule string, e evidence.Evidence, reason, fix string) {
-		e.Rule, e.Reason, e.Fix = rule, reason, fix
-		out = append(out, e)
-	}
-	claim := func(s evidence.Scheme, a evidence.Authority, text string) evidence.Claim {
-		c.Scheme, c.Authority, c.Text = s, a, text
-		return c
-	}
+	f := &findings{claim: c}
 	if d.URL != "" {
-		if isPlainHTTP(d.URL) {
-			fix := cmp.Or(withoutSecret("https://"+d.URL[len("http://"):]), `"https://" in place of "http://"`)
-			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", fix)
-		}
-		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
-			add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
-		}
-		return Target{}, out
+		f.checkURL(d.URL)
+		return Target{}, f.report
 	}
 	t := Parse(d.Command, d.Args)
 	switch {
 	case t.Opaque != "" && t.Shell:
-		add(RuleShell, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
-			t.Opaque, splitCommand(d.Command, d.Args))
+		f.addUnknown(RuleShell, evidence.Pin, t.Opaque, splitCommand(d.Command, d.Args))
 	case t.Fetches:
-		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
-			redact(t.Opaque)+"; what it fetches may change", "")
+		f.addUnknown(RuleUnknown, evidence.Pin, redact(t.Opaque)+"; what it fetches may change", "")
 	case t.Opaque != "":
-		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
-			redact(t.Opaque), "")
+		f.addUnknown(RuleUnknown, evidence.Launch, redact(t.Opaque), "")
 	case t.Module != "" && len(t.Packages) == 0:
-		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
+		f.addUnknown(RuleUnknown, evidence.Launch,
 			t.Launcher+" takes the module "+quote(t.Module)+" from whatever is installed where it runs", "")
 	}
 	if isPlainHTTP(t.Reaches()) {
-		add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
+		f.add(RulePlainHTTP, evidence.Fact(f.about(evidence.Transport, evidence.Caller, "https"), "http"), "",
 			`"https://" in place of "http://"`)
 	}
 	if line := t.declaredInner(); line != nil {
 		reason, command, args := DescribeInner(line)
-		add(RuleInner, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
-			reason, `"command": `+command+`, "args": `+args)
+		f.addUnknown(RuleInner, evidence.Pin, reason, `"command": `+command+`, "args": `+args)
 	}
-	fix := d.pinnedSpelling(t)
+	f.checkPackages(t, d.pinnedSpelling(t))
+	f.checkVerify(d, t)
+	if shown := Redact(d.Args); !slices.Equal(shown, d.Args) {
+		at := slices.IndexFunc(shown, func(s string) bool { return !slices.Contains(d.Args, s) })
+		f.add(RuleSecret, evidence.Fact(f.about(evidence.Secret, evidence.Caller, "none"), shown[max(at, 0)]),
+			"", "a variable of the environment, which the entry names")
+	}
+	return t, f.report
+}
+
+// findings is the evidence about one declared server.
+type findings struct {
+	claim  evidence.Claim // its subject and place
+	report evidence.Report
+}
+
+// about returns the claim of an authority about the server.
+func (f *findings) about(s evidence.Scheme, a evidence.Authority, text string) evidence.Claim {
+	c := f.claim
+	c.Scheme, c.Authority, c.Text = s, a, text
+	return c
+}
+
+// add adds evidence by a rule.
+func (f *findings) add(rule string, e evidence.Evidence, reason, fix string) {
+	e.Rule, e.Reason, e.Fix = rule, reason, fix
+	f.report = append(f.report, e)
+}
+
+// addUnknown adds evidence by a rule of what the command line does not tell.
+func (f *findings) addUnknown(rule string, s evidence.Scheme, reason, fix string) {
+	f.add(rule, evidence.CannotVerify(f.about(s, evidence.Caller, ""), evidence.Unsupported, ""), reason, fix)
+}
+
+// checkURL checks the URL of a remote server.
+func (f *findings) checkURL(url string) {
+	if isPlainHTTP(url) {
+		fix := cmp.Or(withoutSecret("https://"+url[len("http://"):]), `"https://" in place of "http://"`)
+		f.add(RulePlainHTTP, evidence.Fact(f.about(evidence.Transport, evidence.Caller, "https"), "http"), "", fix)
+	}
+	if !slices.Equal(Redact([]string{url}), []string{url}) {
+		f.add(RuleSecret, evidence.Fact(f.about(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
+	}
+}
+
+// checkPackages checks that each package that a command line names is pinned. fix is how they are spelled then.
+func (f *findings) checkPackages(t Target, fix string) {
 	for _, p := range t.Packages {
 		text := redact(p.Text)
-		pin := claim(evidence.Pin, evidence.Caller, text)
+		pin := f.about(evidence.Pin, evidence.Caller, text)
 		switch {
 		case t.Opaque != "":
 		case p.Pinned():
-			out = append(out, evidence.Fact(pin, text))
+			f.report = append(f.report, evidence.Fact(pin, text))
 		case p.Ecosystem == OCI:
-			add(RuleImage, evidence.Fact(pin, "the image that "+text+" names when it is started"), "", fix)
+			f.add(RuleImage, evidence.Fact(pin, "the image that "+text+" names when it is started"), "", fix)
 		case p.Pin == Unpinned:
-			add(RuleUnpinned, evidence.Fact(pin, ""), "which version "+t.Launcher+" runs is undetermined", fix)
+			f.add(RuleUnpinned, evidence.Fact(pin, ""), "which version "+t.Launcher+" runs is undetermined", fix)
 		default:
-			add(RuleRange, evidence.Fact(pin, "a "+string(p.Pin)), "which version "+t.Launcher+" runs may change", fix)
+			f.add(RuleRange, evidence.Fact(pin, "a "+string(p.Pin)), "which version "+t.Launcher+" runs may change",
+				fix)
 		}
 	}
+}
+
+// checkVerify checks that the verify block hashes what runs, in today's form and by a strong algorithm.
+func (f *findings) checkVerify(d Declared, t Target) {
 	if (d.Verify == "command" || d.Verify == "checksum") && t.Launcher != "" {
 		runs, fix := t.whatRuns(), ""
 		if t.Direct && t.File != "" {
 			fix = `verify = { type = "file", path = ` + encode(t.File) + `, value = "…" }`
 		}
-		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), commandName(d.Command)),
+		f.add(RuleVerify, evidence.Fact(f.about(evidence.Launch, evidence.Verify, redact(runs)),
+			commandName(d.Command)),
 			"the hash is that of "+commandName(d.Command)+", not of what it runs", fix)
 	}
 	if d.Verify == "checksum" {
-		add(RuleChecksum, evidence.Fact(claim(evidence.Launch, evidence.Verify, "verify"), "checksum"),
+		f.add(RuleChecksum, evidence.Fact(f.about(evidence.Launch, evidence.Verify, "verify"), "checksum"),
 			"it will be removed; 'hallmark config migrate' rewrites it in hallmark.toml",
 			`verify = { type = "command", algorithm = "`+cmp.Or(d.Algorithm, "sha256")+`", value = "…" }`)
 	}
 	if strings.EqualFold(d.Algorithm, "sha1") {
-		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
+		f.add(RuleWeak, evidence.Fact(f.about(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
 	}
-	if shown := Redact(d.Args); !slices.Equal(shown, d.Args) {
-		at := slices.IndexFunc(shown, func(s string) bool { return !slices.Contains(d.Args, s) })
-		add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), shown[max(at, 0)]),
-			"", "a variable of the environment, which the entry names")
-	}
-	return t, out
 }
 
 // splitCommand returns the members of an entry whose command is a whole line; "" if a shell would do more with it than

@@ -80,7 +80,6 @@ func (g grammar) readOptions(words []word) (options []option, rest []word, unkno
 		switch {
 		case slices.Contains(g.flags, name):
 			options = append(options, option{name: name})
-			continue
 		case slices.Contains(g.values, name):
 			value := word{}
 			if joined {
@@ -91,34 +90,43 @@ func (g grammar) readOptions(words []word) (options []option, rest []word, unkno
 				return options, nil, w.text + " without a value"
 			}
 			options = append(options, option{name, value})
-			continue
 		case g.single || strings.HasPrefix(name, "--"):
 			return options, nil, w.text
-		}
-		// Short options that share a dash: flags, then perhaps one with the rest as its value.
-		for i := 1; i < len(w.text); i++ {
-			short := "-" + w.text[i:i+1]
-			if slices.Contains(g.flags, short) {
-				options = append(options, option{name: short})
-				continue
+		default:
+			var short []option
+			short, words, unknown = g.readShort(w, words)
+			if options = append(options, short...); unknown != "" {
+				return options, nil, unknown
 			}
-			if !slices.Contains(g.values, short) {
-				return options, nil, w.text
-			}
-			value := w.suffix(i + 1)
-			switch {
-			case strings.HasPrefix(value.text, "="):
-				value = w.suffix(i + 2)
-			case value.text == "" && len(words) > 0:
-				value, words = words[0], words[1:]
-			case value.text == "":
-				return options, nil, w.text + " without a value"
-			}
-			options = append(options, option{short, value})
-			break
 		}
 	}
 	return options, nil, ""
+}
+
+// readShort reads short options that share the dash of w: flags, then perhaps one with the rest of w as its value, or
+// with the next of words, which is not in rest then.
+func (g grammar) readShort(w word, words []word) (options []option, rest []word, unknown string) {
+	for i := 1; i < len(w.text); i++ {
+		short := "-" + w.text[i:i+1]
+		if slices.Contains(g.flags, short) {
+			options = append(options, option{name: short})
+			continue
+		}
+		if !slices.Contains(g.values, short) {
+			return options, nil, w.text
+		}
+		value := w.suffix(i + 1)
+		switch {
+		case strings.HasPrefix(value.text, "="):
+			value = w.suffix(i + 2)
+		case value.text == "" && len(words) > 0:
+			value, words = words[0], words[1:]
+		case value.text == "":
+			return options, nil, w.text + " without a value"
+		}
+		return append(options, option{short, value}), words, ""
+	}
+	return options, words, ""
 }
 
 // valuesOf returns the values of the options called one of names, in their order.

@@ -94,40 +94,12 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 	if err := surface.Decode(data, &read); err != nil {
 		return nil, err
 	}
-	switch {
-	case read.Version < 1 || read.Version > approvalsVersion:
-		return nil, fmt.Errorf("approvals_version is %d; this build reads 1 to %d", read.Version, approvalsVersion)
-	case read.Project != project:
-		return nil, errors.New("holds the approvals of another project")
-	case read.Servers == nil:
-		return nil, errors.New("has no servers")
-	}
-	if read.Version == 1 { // which has no digest of itself
-		if !read.isVersion1() {
-			return nil, errors.New("has members that approvals_version 1 does not have")
-		}
-	} else if err := machine.CheckSeal(data, read.Self); err != nil {
+	if err := read.check(data, project); err != nil {
 		return nil, err
 	}
 	for name, approved := range read.Servers {
-		if err := approved.check(read.Version); err != nil {
-			return nil, fmt.Errorf("%+q: %w", name, err)
-		}
 		approved.Trees = nil
 		read.Servers[name] = approved
-	}
-	for name, approved := range read.Unlocked {
-		if err := approved.check(read.Version); err != nil {
-			return nil, fmt.Errorf("%+q, which is not locked: %w", name, err)
-		}
-	}
-	for name, accepted := range read.Facets {
-		if accepted.Version == "" || accepted.Integrity.Algorithm() != digest.SHA256 || accepted.At.IsZero() {
-			return nil, fmt.Errorf("%+q: does not say which facet was accepted, and when", name)
-		}
-		if (accepted.Servers != nil) != (read.Version >= 3) {
-			return nil, fmt.Errorf("%+q: approvals_version %d does not have this list of servers", name, read.Version)
-		}
 	}
 	a.Servers = read.Servers
 	if read.Version == 1 { // which knows of nothing else
@@ -140,6 +112,44 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		a.Facets = read.Facets
 	}
 	return a, nil
+}
+
+// check refuses approvals, read from data, that Hallmark would not have written for the project in a directory.
+func (a *Approvals) check(data []byte, project string) error {
+	switch {
+	case a.Version < 1 || a.Version > approvalsVersion:
+		return fmt.Errorf("approvals_version is %d; this build reads 1 to %d", a.Version, approvalsVersion)
+	case a.Project != project:
+		return errors.New("holds the approvals of another project")
+	case a.Servers == nil:
+		return errors.New("has no servers")
+	}
+	if a.Version == 1 { // which has no digest of itself
+		if !a.isVersion1() {
+			return errors.New("has members that approvals_version 1 does not have")
+		}
+	} else if err := machine.CheckSeal(data, a.Self); err != nil {
+		return err
+	}
+	for name, approved := range a.Servers {
+		if err := approved.check(a.Version); err != nil {
+			return fmt.Errorf("%+q: %w", name, err)
+		}
+	}
+	for name, approved := range a.Unlocked {
+		if err := approved.check(a.Version); err != nil {
+			return fmt.Errorf("%+q, which is not locked: %w", name, err)
+		}
+	}
+	for name, accepted := range a.Facets {
+		if accepted.Version == "" || accepted.Integrity.Algorithm() != digest.SHA256 || accepted.At.IsZero() {
+			return fmt.Errorf("%+q: does not say which facet was accepted, and when", name)
+		}
+		if (accepted.Servers != nil) != (a.Version >= 3) {
+			return fmt.Errorf("%+q: approvals_version %d does not have this list of servers", name, a.Version)
+		}
+	}
+	return nil
 }
 
 // NewApprovals returns empty approvals for the project in a directory.

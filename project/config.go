@@ -46,38 +46,9 @@ type configTOML struct {
 // ParseConfig reads hallmark.toml. Its errors have the class validation; each names
 // a line.
 func ParseConfig(data []byte) (*Config, error) {
-	if len(data) > MaxConfig {
-		return nil, invalid(ConfigFile, fmt.Errorf("larger than %d bytes", MaxConfig))
-	}
-	if HasConflict(data) {
-		return nil, &evidence.Error{
-			Subject: ConfigFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "keep the lines that you want of both branches, and take the markers out",
-		}
-	}
-	var raw configTOML
-	decoder := toml.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&raw); err != nil {
-		return nil, invalid(ConfigFile, explainUnknown(err))
-	}
-	var read map[string]any
-	if err := toml.Unmarshal(data, &read); err != nil {
-		return nil, invalid(ConfigFile, tomltext.Explain(err))
-	}
-	if err := surface.CheckNames(read, reflect.TypeFor[configTOML](), "toml"); err != nil { // go-toml takes any case
-		return nil, invalid(ConfigFile, err)
-	}
-	lines, err := tomltext.Lines(data)
+	raw, lines, err := decodeConfig(data)
 	if err != nil {
-		return nil, invalid(ConfigFile, err)
-	}
-	if raw.ManifestVersion == nil {
-		return nil, invalid(ConfigFile, errors.New("has no manifest_version; write manifest_version = 1 in its "+
-			"first line"))
-	}
-	if *raw.ManifestVersion != 1 {
-		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", *raw.ManifestVersion))
+		return nil, err
 	}
 	c := &Config{Servers: map[string]Server{}}
 	var problems []error
@@ -105,6 +76,43 @@ func ParseConfig(data []byte) (*Config, error) {
 		return nil, invalid(ConfigFile, errors.Join(problems...))
 	}
 	return c, nil
+}
+
+// decodeConfig reads hallmark.toml as TOML, of a version that this build reads. It also returns the line of each key.
+func decodeConfig(data []byte) (raw configTOML, lines map[string]int, err error) {
+	if len(data) > MaxConfig {
+		return raw, nil, invalid(ConfigFile, fmt.Errorf("larger than %d bytes", MaxConfig))
+	}
+	if HasConflict(data) {
+		return raw, nil, &evidence.Error{
+			Subject: ConfigFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
+			Hint: "keep the lines that you want of both branches, and take the markers out",
+		}
+	}
+	decoder := toml.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&raw); err != nil {
+		return raw, nil, invalid(ConfigFile, explainUnknown(err))
+	}
+	var read map[string]any
+	if err := toml.Unmarshal(data, &read); err != nil {
+		return raw, nil, invalid(ConfigFile, tomltext.Explain(err))
+	}
+	if err := surface.CheckNames(read, reflect.TypeFor[configTOML](), "toml"); err != nil { // go-toml takes any case
+		return raw, nil, invalid(ConfigFile, err)
+	}
+	if lines, err = tomltext.Lines(data); err != nil {
+		return raw, nil, invalid(ConfigFile, err)
+	}
+	if raw.ManifestVersion == nil {
+		return raw, nil, invalid(ConfigFile, errors.New("has no manifest_version; write manifest_version = 1 in its "+
+			"first line"))
+	}
+	if *raw.ManifestVersion != 1 {
+		return raw, nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1",
+			*raw.ManifestVersion))
+	}
+	return raw, lines, nil
 }
 
 // addServer adds a server, and warnings about its table. Lines say where the keys stand.

@@ -14,15 +14,11 @@ import (
 
 // check refuses an entry that Hallmark would not have written.
 func (f FacetLock) check(name string) error {
-	exact := func(version string) bool {
-		r, err := artifact.ParseRequirement(version)
-		return err == nil && r.Exact()
-	}
 	s := f.Source
 	switch {
 	case !facet.CheckName(name):
 		return errors.New("cannot be the name of a facet")
-	case !exact(f.Version):
+	case !isExact(f.Version):
 		return fmt.Errorf("version %+q is not M.N.P", f.Version)
 	case f.Integrity.Algorithm() != digest.SHA256:
 		return errors.New("has no integrity that is sha256")
@@ -38,7 +34,7 @@ func (f FacetLock) check(name string) error {
 		}
 	}
 	for other, version := range f.Composes {
-		if !facet.CheckName(other) || !exact(version) {
+		if !facet.CheckName(other) || !isExact(version) {
 			return fmt.Errorf("composes %+q, which is no facet at an exact version", other+"@"+version)
 		}
 	}
@@ -63,4 +59,10 @@ func (f FacetLock) check(name string) error {
 		return errors.New("has a proof or a log, and is not of a registry")
 	}
 	return checkProof(f.Proof, f.Log)
+}
+
+// isExact reports whether a requirement is one version, M.N.P.
+func isExact(version string) bool {
+	r, err := artifact.ParseRequirement(version)
+	return err == nil && r.Exact()
 }

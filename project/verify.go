@@ -76,26 +76,8 @@ func text(s *string) string {
 // verify checks the tagged union: a known type, and no key that it does not have.
 func (raw verifyTOML) verify() (*Verify, error) {
 	v := &Verify{Type: VerifyType(raw.Type), Reason: text(raw.Reason)}
-	keys, known := map[VerifyType][]string{
-		VerifyNone: {"reason"}, VerifyCommand: {"algorithm", "value"},
-		VerifyFile: {"algorithm", "value", "path", "files"},
-	}[v.Type]
-	switch {
-	case v.Type == "":
-		return nil, errors.New(`needs a type: "command", "file" or "none"`)
-	case !known:
-		return nil, fmt.Errorf(`unknown type %q; it is "command", "file" or "none"`, raw.Type)
-	}
-	for _, f := range []struct {
-		key string
-		set bool
-	}{
-		{"algorithm", raw.Algorithm != nil}, {"value", raw.Value != nil}, {"path", raw.Path != nil},
-		{"reason", raw.Reason != nil}, {"files", raw.Files != nil},
-	} {
-		if f.set && !slices.Contains(keys, f.key) {
-			return nil, fmt.Errorf("type %q has no key %q", raw.Type, f.key)
-		}
+	if err := raw.checkKeys(v.Type); err != nil {
+		return nil, err
 	}
 	algorithm := digest.SHA256
 	if raw.Algorithm != nil {
@@ -134,6 +116,32 @@ func (raw verifyTOML) verify() (*Verify, error) {
 		v.Claims = append(v.Claims, FileClaim{f.Path, want})
 	}
 	return v, nil
+}
+
+// checkKeys refuses an unknown type of block, and a key that the type does not have.
+func (raw verifyTOML) checkKeys(of VerifyType) error {
+	keys, known := map[VerifyType][]string{
+		VerifyNone: {"reason"}, VerifyCommand: {"algorithm", "value"},
+		VerifyFile: {"algorithm", "value", "path", "files"},
+	}[of]
+	switch {
+	case of == "":
+		return errors.New(`needs a type: "command", "file" or "none"`)
+	case !known:
+		return fmt.Errorf(`unknown type %q; it is "command", "file" or "none"`, raw.Type)
+	}
+	for _, f := range []struct {
+		key string
+		set bool
+	}{
+		{"algorithm", raw.Algorithm != nil}, {"value", raw.Value != nil}, {"path", raw.Path != nil},
+		{"reason", raw.Reason != nil}, {"files", raw.Files != nil},
+	} {
+		if f.set && !slices.Contains(keys, f.key) {
+			return fmt.Errorf("type %q has no key %q", raw.Type, f.key)
+		}
+	}
+	return nil
 }
 
 // LauncherOnly says that a verify block of s would hash its launcher or interpreter and not what that

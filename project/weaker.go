@@ -64,20 +64,25 @@ func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 			all = append(all, Weakening{"data", "without " + name, "with it"})
 		}
 	}
-	if l.Verify == nil {
-		return all
+	return append(all, l.Verify.weaker(now.Verify)...)
+}
+
+// weaker returns which digests v demanded and now does not, or by a weaker algorithm. Either may be nil.
+func (v *VerifyLock) weaker(now *VerifyLock) (all []Weakening) {
+	if v == nil {
+		return nil
 	}
-	if now.Verify == nil {
-		now.Verify = &VerifyLock{}
+	if now == nil {
+		now = &VerifyLock{}
 	}
-	for _, path := range slices.Sorted(maps.Keys(l.Verify.Files)) {
-		was, is := l.Verify.Files[path], now.Verify.Files[path]
+	for _, path := range slices.Sorted(maps.Keys(v.Files)) {
+		was, is := v.Files[path], now.Files[path]
+		demand := fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command"))
 		switch {
 		case is.IsZero():
-			all = append(all, Weakening{"verify", fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command")), "nothing"})
+			all = append(all, Weakening{"verify", demand, "nothing"})
 		case is.Weak() && !was.Weak():
-			all = append(all,
-				Weakening{"verify", fmt.Sprintf("%s of %s", was, cmp.Or(path, "the command")), is.String()})
+			all = append(all, Weakening{"verify", demand, is.String()})
 		}
 	}
 	return all

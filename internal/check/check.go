@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/owed"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -75,93 +76,144 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	warnOfAge(w)
 	if !o.Offline {
-		uses := w.LockHosts()
-		if needsAdvisories(w) {
-			uses = append(uses, w.AdvisoryHosts()...)
-		}
-		if err := h.RequireHostConsent(uses...); err != nil {
+		if err := requireConsent(h, w); err != nil {
 			return out, err
 		}
 	}
-	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
-	var report evidence.Report
-	var sound []int // servers of which nothing is refused, to be started
-	names := demands.Servers()
-	servers := make([]evidence.Report, len(names))
-	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
-		servers[i], err = checkServer(ctx, w, logs, names[i], o)
-		servers[i] = demands.Server(names[i]).Settle(servers[i]).About(w.ServerEntry(names[i]))
-		return err
-	}); err != nil {
-		return out, err
+	c := &checker{
+		w: w, logs: logs, demands: demands, o: o, names: demands.Servers(), out: &out,
+		settings: policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict},
 	}
-	rows := 0
-	for _, more := range servers {
-		rows += len(more)
-	}
-	report = slices.Grow(report, rows)
-	for i, name := range names {
-		if _, locked := w.Lock.Server(name); locked && o.Surface {
-			rest := slices.DeleteFunc(slices.Clone(servers[i]), isDrift)
-			if policy.Judge(policy.Check, settings, rest).Allowed() {
-				sound = append(sound, i)
-			}
-		}
-		entry, _ := w.Lock.Server(name)
-		out.Each = append(out.Each,
-			Entry{Name: name, What: entry.Ref, Report: placeAt(servers[i], declaredAt(w, name))})
-		report = append(report, servers[i]...)
-	}
-	facets, more, absent, err := checkFacets(ctx, w, logs, demands, o.Strict)
+	absent, err := c.checkFiles(ctx)
 	if err != nil {
 		return out, err
 	}
-	out.Each = append(out.Each, facets...)
-	report = append(report, more...)
-	if more, err = workspace.LeftoverFiles(w, workspace.MissedEntries(names, servers)); err != nil {
-		return out, err
-	}
-	report = append(report, more...)
 	w.Release() // all files are read
 	if out.Unseen, err = w.NestedProjects(ctx); err != nil {
 		return out, err
 	}
 	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(demands), absent)
-	if !o.Offline {
-		more, err := checkLog(ctx, w, logs, out.Each[:len(names)], out.Each[len(names):])
-		if err != nil {
-			return out, err
-		}
-		report = append(report, more...)
-		more, unseen, err := checkReleases(ctx, w, out.Each[:len(names)])
-		if err != nil {
-			return out, err
-		}
-		report, out.Unseen = append(report, more...), append(out.Unseen, unseen...)
-	} else {
-		if w.Registry() != nil {
-			out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
-		}
-		if from := w.Config.Policy.AdvisoriesURL(); from != "" && needsAdvisories(w) {
-			out.Unseen = append(out.Unseen, "advisories of "+from+" (--offline)")
+	if o.Offline {
+		c.noteUnasked()
+	} else if err := c.askRegistries(ctx); err != nil {
+		return out, err
+	}
+	err = c.recaptureSound(ctx)
+	c.judge()
+	return out, err
+}
+
+// requireConsent fails if nobody consented to a host that is asked about the lock or its advisories.
+func requireConsent(h *host.Host, w *workspace.Workspace) error {
+	uses := w.LockHosts()
+	if needsAdvisories(w) {
+		uses = append(uses, w.AdvisoryHosts()...)
+	}
+	return h.RequireHostConsent(uses...)
+}
+
+// A checker is one call of [Check], with what it has found so far.
+type checker struct {
+	w        *workspace.Workspace
+	logs     *trail.Logs
+	demands  owed.Demands
+	o        Options
+	settings policy.Settings
+	names    []string // of the servers
+	sound    []int    // servers of which nothing is refused, to be started
+	report   evidence.Report
+	out      *Result
+}
+
+// checkFiles compares servers, facets and the files beside the lock with the lock. It returns, for people, of which
+// facets nothing is installed, and what clients read that is of none.
+func (c *checker) checkFiles(ctx context.Context) (absent []string, err error) {
+	servers := make([]evidence.Report, len(c.names))
+	if err := host.ForEach(runtime.GOMAXPROCS(0), len(c.names), func(i int) (err error) {
+		name := c.names[i]
+		servers[i], err = checkServer(ctx, c.w, c.logs, name, c.o)
+		servers[i] = c.demands.Server(name).Settle(servers[i]).About(c.w.ServerEntry(name))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for i := range servers {
+		c.addServer(i, servers[i])
+	}
+	each, report, absent, err := checkFacets(ctx, c.w, c.logs, c.demands, c.o.Strict)
+	if err != nil {
+		return nil, err
+	}
+	c.out.Each = append(c.out.Each, each...)
+	leftover, err := workspace.LeftoverFiles(c.w, workspace.MissedEntries(c.names, servers))
+	if err != nil {
+		return nil, err
+	}
+	c.report = slices.Concat(slices.Concat(servers...), report, leftover)
+	return absent, nil
+}
+
+// addServer adds the server with index i and its report to the result, and to the sound ones if it may be started.
+func (c *checker) addServer(i int, report evidence.Report) {
+	name := c.names[i]
+	entry, locked := c.w.Lock.Server(name)
+	if locked && c.o.Surface {
+		rest := slices.DeleteFunc(slices.Clone(report), isDrift)
+		if policy.Judge(policy.Check, c.settings, rest).Allowed() {
+			c.sound = append(c.sound, i)
 		}
 	}
+	c.out.Each = append(c.out.Each, Entry{Name: name, What: entry.Ref, Report: placeAt(report, declaredAt(c.w, name))})
+}
+
+// noteUnasked adds to the result what would be asked of the registries and is not, offline.
+func (c *checker) noteUnasked() {
+	if c.w.Registry() != nil {
+		c.out.Unseen = append(c.out.Unseen, "the registry and its log (--offline)")
+	}
+	if from := c.w.Config.Policy.AdvisoriesURL(); from != "" && needsAdvisories(c.w) {
+		c.out.Unseen = append(c.out.Unseen, "advisories of "+from+" (--offline)")
+	}
+}
+
+// askRegistries compares the lock with what its registry, the registry's log and the package registries say now.
+func (c *checker) askRegistries(ctx context.Context) error {
+	servers, facets := c.out.Each[:len(c.names)], c.out.Each[len(c.names):]
+	more, err := checkLog(ctx, c.w, c.logs, servers, facets)
+	if err != nil {
+		return err
+	}
+	c.report = append(c.report, more...)
+	more, unseen, err := checkReleases(ctx, c.w, servers)
+	if err != nil {
+		return err
+	}
+	c.report, c.out.Unseen = append(c.report, more...), append(c.out.Unseen, unseen...)
+	return nil
+}
+
+// recaptureSound starts the sound servers, and compares what they show with the lock. One that fails does not stop the
+// others: all errors are joined.
+func (c *checker) recaptureSound(ctx context.Context) error {
 	var problems []error
-	if o.Surface {
-		for _, i := range sound {
-			more, err := recapture(ctx, w, logs, names[i], o)
-			report = append(report, placeAt(more, declaredAt(w, names[i]))...)
-			out.Each[i].Report, out.Each[i].failed = append(out.Each[i].Report, more...), err != nil
-			problems = append(problems, err)
-		}
+	for _, i := range c.sound {
+		more, err := recapture(ctx, c.w, c.logs, c.names[i], c.o)
+		c.report = append(c.report, placeAt(more, declaredAt(c.w, c.names[i]))...)
+		entry := &c.out.Each[i]
+		entry.Report, entry.failed = append(entry.Report, more...), err != nil
+		problems = append(problems, err)
 	}
-	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
-	if len(out.Each) == 1 {
+	return errors.Join(problems...)
+}
+
+// judge judges all that was found, and counts the entries that are sound.
+func (c *checker) judge() {
+	report := placeAt(dropRepeated(c.report), evidence.Place{File: project.LockFile})
+	if len(c.out.Each) == 1 {
 		report.About(evidence.Entry{}) // there is no other
 	}
-	out.Verdict = policy.Judge(policy.Check, settings, report)
-	out.count(settings, len(names))
-	return out, errors.Join(problems...)
+	c.out.Verdict = policy.Judge(policy.Check, c.settings, report)
+	c.out.count(c.settings, len(c.names))
 }
 
 // warnOfAge reports what a lock of an older version lacks, and which command renews it.

@@ -33,45 +33,15 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	audit := facetAudit{w, logs, st.WithScheme(evidence.FacetTar)}
 	placed := &installed.LockedFacets{Workspace: w}
-	servers := map[string][]string{} // by facet, those that are locked as servers of it
-	for _, server := range w.Lock.Servers() {
-		if locked, _ := w.Lock.Server(server); locked.Launch.Facet != "" {
-			servers[locked.Launch.Facet] = append(servers[locked.Launch.Facet], server)
-		}
-	}
+	audit := facetAudit{w, logs, st.WithScheme(evidence.FacetTar), demands, placed}
+	servers := serversOfFacets(w)
 	for _, name := range demands.Facets() {
-		var report evidence.Report
-		declared, ok := w.Config.Facets[name]
-		entry, locked := w.Lock.Facet(name)
-		if ok {
-			report = append(report, obtain.SourceEvidence(w.Config.Registry, declared, entry, locked))
+		entry, err := audit.checkEntry(ctx, name, servers[name])
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		if ok && locked {
-			now, err := obtain.Inspect(ctx, w, declared, entry)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			report = append(report, now...)
-		}
-		if locked {
-			report = append(report, facets.BroughtEvidence(w, demands.Bringing(name), name, entry, locked)...)
-		}
-		if locked {
-			more, slot, err := audit.checkFacet(ctx, name, entry, servers[name])
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			report = append(report, more...)
-			placed.Add(name, entry, slot)
-		}
-		report = demands.Facet(name).Settle(report).About(w.FacetEntry(name))
-		what := ""
-		if locked {
-			what = entry.Subject(name)
-		}
-		each, all = append(each, Entry{Name: name, What: what, Report: report}), append(all, report...)
+		each, all = append(each, entry), append(all, entry.Report...)
 	}
 	there, absent, err := placed.Check()
 	if err != nil {
@@ -92,11 +62,55 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, 
 	return each, slices.Concat(all, there, witnessed, unmanaged), append(absent, counted...), err
 }
 
-// facetAudit holds what checkFacet needs to know about the project.
+// serversOfFacets returns by facet those servers that are locked as servers of it.
+func serversOfFacets(w *workspace.Workspace) map[string][]string {
+	servers := map[string][]string{}
+	for _, server := range w.Lock.Servers() {
+		if locked, _ := w.Lock.Server(server); locked.Launch.Facet != "" {
+			servers[locked.Launch.Facet] = append(servers[locked.Launch.Facet], server)
+		}
+	}
+	return servers
+}
+
+// facetAudit holds what the check of a facet needs to know about the project.
 type facetAudit struct {
-	w     *workspace.Workspace
-	logs  *trail.Logs
-	store *store.Store
+	w       *workspace.Workspace
+	logs    *trail.Logs
+	store   *store.Store
+	demands owed.Demands
+	placed  *installed.LockedFacets // those that are locked
+}
+
+// checkEntry checks a facet that is declared or locked: how it is declared, and if it is locked the rest, too. A locked
+// one is added to those that are placed.
+func (a facetAudit) checkEntry(ctx context.Context, name string, servers []string) (Entry, error) {
+	var report evidence.Report
+	what := ""
+	declared, ok := a.w.Config.Facets[name]
+	entry, locked := a.w.Lock.Facet(name)
+	if ok {
+		report = append(report, obtain.SourceEvidence(a.w.Config.Registry, declared, entry, locked))
+	}
+	if ok && locked {
+		now, err := obtain.Inspect(ctx, a.w, declared, entry)
+		if err != nil {
+			return Entry{}, err
+		}
+		report = append(report, now...)
+	}
+	if locked {
+		what = entry.Subject(name)
+		report = append(report, facets.BroughtEvidence(a.w, a.demands.Bringing(name), name, entry, locked)...)
+		more, slot, err := a.checkFacet(ctx, name, entry, servers)
+		if err != nil {
+			return Entry{}, err
+		}
+		report = append(report, more...)
+		a.placed.Add(name, entry, slot)
+	}
+	report = a.demands.Facet(name).Settle(report).About(a.w.FacetEntry(name))
+	return Entry{Name: name, What: what, Report: report}, nil
 }
 
 // checkFacet audits the contents of one facet, verifies its proof, and compares the servers that

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -24,26 +25,7 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 	var report evidence.Report
 	var l *trail.Log
 	opened := false
-	type lockedRecord struct {
-		project.RecordLock
-		entry evidence.Entry
-		of    *Entry
-	}
-	var records []lockedRecord
-	for i, of := range servers {
-		if entry, ok := w.Lock.Server(of.Name); ok && entry.Record != nil {
-			records = append(records, lockedRecord{*entry.Record, w.ServerEntry(of.Name), &servers[i]})
-		}
-	}
-	for i, of := range facets {
-		if f, ok := w.Lock.Facet(of.Name); ok && f.Source.Kind.HasRecords() {
-			records = append(records, lockedRecord{project.RecordLock{
-				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version,
-				Integrity: f.Integrity, Proof: f.Proof,
-			}, w.FacetEntry(of.Name), &facets[i]})
-		}
-	}
-	for _, r := range records {
+	for _, r := range lockedRecords(w, servers, facets) {
 		if client == nil || r.Registry != w.Config.Registry.Name() {
 			continue
 		}
@@ -72,6 +54,32 @@ func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs,
 	return report, nil
 }
 
+// lockedRecord is a record that the lock names, with the server or the facet that it is of.
+type lockedRecord struct {
+	project.RecordLock
+	entry evidence.Entry
+	of    *Entry
+}
+
+// lockedRecords returns the records of servers, and then those of facets.
+func lockedRecords(w *workspace.Workspace, servers, facets []Entry) []lockedRecord {
+	var records []lockedRecord
+	for i, of := range servers {
+		if entry, ok := w.Lock.Server(of.Name); ok && entry.Record != nil {
+			records = append(records, lockedRecord{*entry.Record, w.ServerEntry(of.Name), &servers[i]})
+		}
+	}
+	for i, of := range facets {
+		if f, ok := w.Lock.Facet(of.Name); ok && f.Source.Kind.HasRecords() {
+			records = append(records, lockedRecord{project.RecordLock{
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: of.Name, Version: f.Version,
+				Integrity: f.Integrity, Proof: f.Proof,
+			}, w.FacetEntry(of.Name), &facets[i]})
+		}
+	}
+	return records
+}
+
 // unreachedEvidence turns an error of class Operation, such as an unreachable registry, into
 // evidence.
 func unreachedEvidence(w *workspace.Workspace, report evidence.Report, err error) (evidence.Report, error) {
@@ -94,10 +102,7 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	}
 	envelope, err := client.GetDeleted(ctx, r.Name, r.Version)
 	if trail.IsNotFound(err) {
-		e := evidence.Compare(claim,
-			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record",
-				From: "the registry's answer"})
-		return evidence.Report{e}, nil
+		return evidence.Report{noRecordEvidence(claim)}, nil
 	}
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)
@@ -115,21 +120,35 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	if l == nil || l.Key == "" {
 		return report, nil
 	}
+	more, err := fetchedProofEvidence(ctx, l, r, envelope.Meta)
+	return append(report, more...), err
+}
+
+// noRecordEvidence is evidence that the registry does not serve a locked record.
+func noRecordEvidence(claim evidence.Claim) evidence.Evidence {
+	return evidence.Compare(claim, evidence.Observed{
+		Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer",
+	})
+}
+
+// fetchedProofEvidence fetches the proof that r is in the log. It compares that with the proof that the lock has, and
+// returns what the log holds about r since.
+func fetchedProofEvidence(ctx context.Context, l *trail.Log, r project.RecordLock,
+	meta registry.Meta) (evidence.Report, error) {
 	// that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
 	index := int64(-1)
 	if r.Proof != "" {
 		p, err := ledger.ParseProof([]byte(r.Proof))
 		if err != nil {
-			return report, nil // which its own evidence says
+			return nil, nil // which its own evidence says
 		}
 		if _, err := l.AcceptCheckpoint(ctx, p.Checkpoint); err != nil {
-			return report, err
+			return nil, err
 		}
 		index = p.Index
 	}
 	fresh := r
-	more, err := l.FetchProof(ctx, &fresh)
-	report = append(report, more...)
+	report, err := l.FetchProof(ctx, &fresh)
 	if err != nil {
 		return report, err
 	}
@@ -140,7 +159,7 @@ func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *wo
 	if index >= 0 && again.Index != index {
 		report = append(report, trail.OtherEntryEvidence(r, index, again.Index, l.Head.Origin))
 	}
-	later, err := l.LaterEvidence(ctx, fresh, envelope.Meta)
+	later, err := l.LaterEvidence(ctx, fresh, meta)
 	return append(report, later...), err
 }
 
@@ -153,10 +172,7 @@ func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r pr
 	}
 	rec, err := client.ArchiveRecord(ctx, string(r.Kind), r.Name, r.Version)
 	if trail.IsNotFound(err) {
-		e := evidence.Compare(claim,
-			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record",
-				From: "the registry's answer"})
-		return evidence.Report{e}, nil
+		return evidence.Report{noRecordEvidence(claim)}, nil
 	}
 	if err != nil {
 		return nil, host.NoAnswer(r.Subject(), err)

@@ -106,47 +106,70 @@ func lockedTrees(h *host.Host) ([]digest.Digest, error) {
 			return nil, err
 		}
 		for _, path := range found {
-			data, err := host.ReadFile(path, machine.MaxReceipt)
+			dir, trees, err := readKnownProject(path)
 			if err != nil {
 				return nil, err
 			}
-			var of struct {
-				Project string `json:"project"`
-			}
-			if json.Unmarshal(data, &of) != nil || !filepath.IsAbs(of.Project) {
-				continue // damaged, which the command that needs it says
-			}
-			dirs[of.Project] = true
-			if approvals, err := project.ParseApprovals(data, of.Project); err == nil {
-				for _, a := range approvals.Servers {
-					for _, t := range a.Made {
-						kept = append(kept, t.Tree)
-					}
-				}
+			if kept = append(kept, trees...); dir != "" {
+				dirs[dir] = true
 			}
 		}
 	}
 	for dir := range dirs {
-		data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && data == nil {
-			continue // the project is gone
-		}
+		slots, err := lockedSlots(dir)
 		if err != nil {
 			return nil, err
 		}
-		lock, err := project.ParseLock(data)
-		if err != nil {
-			return nil, evidence.Errorf(evidence.ClassOf(err), dir, "restore its hallmark.lock from version "+
-				"control first", err)
-		}
-		for _, name := range lock.Facets() {
-			entry, _ := lock.Facet(name)
-			kept = append(kept, entry.Integrity)
-		}
-		for _, name := range lock.Servers() {
-			entry, _ := lock.Server(name)
-			kept = append(kept, kind.Of(entry.Source).Slots(entry)...)
-		}
+		kept = append(kept, slots...)
 	}
 	return kept, nil
+}
+
+// readKnownProject reads a file of this machine's state about a project. It returns the project's directory, "" if the
+// file is damaged, and the trees that the machine made, if the file holds approvals.
+func readKnownProject(path string) (dir string, trees []digest.Digest, err error) {
+	data, err := host.ReadFile(path, machine.MaxReceipt)
+	if err != nil {
+		return "", nil, err
+	}
+	var of struct {
+		Project string `json:"project"`
+	}
+	if json.Unmarshal(data, &of) != nil || !filepath.IsAbs(of.Project) {
+		return "", nil, nil // damaged, which the command that needs it says
+	}
+	if approvals, err := project.ParseApprovals(data, of.Project); err == nil {
+		for _, a := range approvals.Servers {
+			for _, t := range a.Made {
+				trees = append(trees, t.Tree)
+			}
+		}
+	}
+	return of.Project, trees, nil
+}
+
+// lockedSlots returns the slots that the lock of the project in dir names; none if the project is gone.
+func lockedSlots(dir string) ([]digest.Digest, error) {
+	data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && data == nil {
+		return nil, nil // the project is gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock, err := project.ParseLock(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), dir, "restore its hallmark.lock from version "+
+			"control first", err)
+	}
+	var slots []digest.Digest
+	for _, name := range lock.Facets() {
+		entry, _ := lock.Facet(name)
+		slots = append(slots, entry.Integrity)
+	}
+	for _, name := range lock.Servers() {
+		entry, _ := lock.Server(name)
+		slots = append(slots, kind.Of(entry.Source).Slots(entry)...)
+	}
+	return slots, nil
 }

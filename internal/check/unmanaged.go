@@ -60,52 +60,65 @@ func startedEvidence(ctx context.Context, w *workspace.Workspace, nested []strin
 			installed.IsWhereClientsLook(host.RelativeTo(w.Dir, name)) ||
 			slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "node_modules")
 	}
-	more := 0
-	add := func(name, key, reason string, place evidence.Place) {
-		if len(report) == maxStarted {
-			more++
-			return
-		}
-		if key != "" {
-			name += ": " + key
-		}
-		report = append(report, startedFinding(name, reason, place))
-	}
+	list := startedList{said: map[string]bool{}}
 	for _, u := range unread {
 		if at := host.RelativeTo(w.Dir, u.Path); (u.Program || !u.Empty) && !others(u.Path) {
-			add(at, "", u.Why, evidence.Place{File: at})
+			list.add(at, u.Why, evidence.Place{File: at})
 		}
 	}
-	said := map[string]bool{} // several clients may read one line
 	for _, f := range files {
-		if !f.RunsCommands() || others(f.Path) {
-			continue
-		}
-		at := host.RelativeTo(w.Dir, f.Path)
-		data, err := clients.Read(f)
-		var commands []clients.Command
-		if err == nil {
-			commands, err = clients.Commands(f, data)
-		}
-		if err != nil {
-			add(at, "", "cannot be read, so that what its client runs is not known: "+cutPath(err),
-				evidence.Place{File: at})
-			continue
-		}
-		for _, c := range commands {
-			line := evidence.Place{File: at, Line: c.Line, Column: c.Column}
-			text := strings.Join(launcher.Redact(strings.Fields(c.Text)), " ")
-			if key := line.Show() + " " + c.Key + " " + text; !said[key] {
-				said[key] = true
-				add(at, c.Key, c.Client+" runs "+clients.QuoteText(text)+", and no lock covers it", line)
-			}
+		if f.RunsCommands() && !others(f.Path) {
+			list.addFile(f, host.RelativeTo(w.Dir, f.Path))
 		}
 	}
-	if more > 0 {
-		report = append(report, startedFinding(fmt.Sprintf("%d more", more), "are command lines that clients run, "+
-			"and no lock covers them", evidence.Place{}))
+	if list.more > 0 {
+		list.report = append(list.report, startedFinding(fmt.Sprintf("%d more", list.more),
+			"are command lines that clients run, and no lock covers them", evidence.Place{}))
 	}
-	return report, nil
+	return list.report, nil
+}
+
+// startedList is evidence of what clients start, of which the first maxStarted rows are kept.
+type startedList struct {
+	report evidence.Report
+	more   int             // rows that were not kept
+	said   map[string]bool // several clients may read one line
+}
+
+// add adds a row to the list, or counts it if the list is full.
+func (l *startedList) add(subject, reason string, place evidence.Place) {
+	if len(l.report) == maxStarted {
+		l.more++
+		return
+	}
+	l.report = append(l.report, startedFinding(subject, reason, place))
+}
+
+// addFile adds the command lines of a client's file, which is shown as at, or that it cannot be read.
+func (l *startedList) addFile(f clients.File, at string) {
+	data, err := clients.Read(f)
+	var commands []clients.Command
+	if err == nil {
+		commands, err = clients.Commands(f, data)
+	}
+	if err != nil {
+		l.add(at, "cannot be read, so that what its client runs is not known: "+cutPath(err), evidence.Place{File: at})
+		return
+	}
+	for _, c := range commands {
+		line := evidence.Place{File: at, Line: c.Line, Column: c.Column}
+		text := strings.Join(launcher.Redact(strings.Fields(c.Text)), " ")
+		key := line.Show() + " " + c.Key + " " + text
+		if l.said[key] {
+			continue
+		}
+		l.said[key] = true
+		subject := at
+		if c.Key != "" {
+			subject += ": " + c.Key
+		}
+		l.add(subject, c.Client+" runs "+clients.QuoteText(text)+", and no lock covers it", line)
+	}
 }
 
 // startedFinding is evidence of something that a client runs. No facet can hold it.

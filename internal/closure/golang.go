@@ -64,76 +64,102 @@ func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.
 		return nil, err
 	}
 	defer remove()
-	// Beside the modules that go unpacks, and not above them: one that is older than modules has no go.mod, so that
-	// its packages would be those of this module.
-	at := filepath.Join(work, "module")
-	if err := os.Mkdir(at, 0o700); err != nil {
+	r := &goResolver{
+		h: h, work: work, at: filepath.Join(work, "module"), bin: filepath.Join(rt.Path, "bin", "go"),
+		pkg: pkg, subject: "go:" + pkg + "@" + spec,
+	}
+	if err := r.writeModule(); err != nil {
 		return nil, err
 	}
-	subject := "go:" + pkg + "@" + spec
-	// A file that is built on no platform and imports the program keeps its requirements in go.mod.
-	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
-	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
-		"closure.go": file} {
-		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
-			return nil, err
-		}
+	if r.proxies, err = goProxies(ctx, h, r.bin, r.at); err != nil {
+		return nil, err
 	}
-	bin := filepath.Join(rt.Path, "bin", "go")
-	proxies, err := goProxies(ctx, h, bin, at)
+	if _, err := r.run(ctx, "get", pkg+"@"+spec); err != nil {
+		return nil, err
+	}
+	out, err := r.run(ctx, "list", "-find", "-f", "{{.Name}} {{.Module.Path}} {{.Module.Version}}", pkg)
 	if err != nil {
 		return nil, err
-	}
-	run := func(args ...string) ([]byte, error) {
-		return RunGo(ctx, h, GoCommand{
-			Tool: foreign.Go, Path: bin, Dir: at, Subject: subject,
-			Settings: append(goSettings(work, "mod"), proxies...), Args: args,
-		})
-	}
-	if _, err := run("get", pkg+"@"+spec); err != nil {
-		return nil, err
-	}
-	out, err := run("list", "-find", "-f", "{{.Name}} {{.Module.Path}} {{.Module.Version}}", pkg)
-	if err != nil {
-		return nil, err
-	}
-	unpinnable := func(err error) error {
-		return evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("it cannot be pinned: %w", err))
 	}
 	words := strings.Fields(string(out))
 	if len(words) != 3 || words[0] != "main" {
-		return nil, unpinnable(errors.New("is no program of a module"))
+		return nil, r.unpinnable(errors.New("is no program of a module"))
 	}
 	root := module.Version{Path: words[1], Version: words[2]}
 	if err := refuseReplacements(filepath.Join(work, "modules"), root); err != nil {
-		return nil, unpinnable(err)
+		return nil, r.unpinnable(err)
 	}
-	if _, err := run("mod", "tidy"); err != nil {
+	if _, err := r.run(ctx, "mod", "tidy"); err != nil {
 		return nil, err
 	}
-	goMod, err := host.ReadFile(filepath.Join(at, "go.mod"), project.MaxClosure)
+	return r.readModule(root)
+}
+
+// goResolver is one call of [ResolveGo].
+type goResolver struct {
+	h    *host.Host
+	work string
+	// at is the directory of a module that requires the program. It is beside the modules that go unpacks, and not
+	// above them: one that is older than modules has no go.mod, so that its packages would be those of this module.
+	at, bin      string
+	proxies      []string
+	pkg, subject string
+}
+
+// writeModule writes the module that requires the program. A file that is built on no platform and imports the program
+// keeps its requirements in go.mod.
+func (r *goResolver) writeModule() error {
+	if err := os.Mkdir(r.at, 0o700); err != nil {
+		return err
+	}
+	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", r.pkg)
+	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n",
+		"closure.go": file} {
+		if err := os.WriteFile(filepath.Join(r.at, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run runs go in the module, and returns what it prints.
+func (r *goResolver) run(ctx context.Context, args ...string) ([]byte, error) {
+	return RunGo(ctx, r.h, GoCommand{
+		Tool: foreign.Go, Path: r.bin, Dir: r.at, Subject: r.subject,
+		Settings: append(goSettings(r.work, "mod"), r.proxies...), Args: args,
+	})
+}
+
+// unpinnable is the error of a program that cannot be pinned.
+func (r *goResolver) unpinnable(err error) error {
+	return evidence.Errorf(evidence.Refused, r.subject, "", fmt.Errorf("it cannot be pinned: %w", err))
+}
+
+// readModule returns what go wrote into the module: the program's own, root, and all others with their digests.
+func (r *goResolver) readModule(root module.Version) (*project.Closure, error) {
+	goMod, err := host.ReadFile(filepath.Join(r.at, "go.mod"), project.MaxClosure)
 	if err != nil {
 		return nil, err
 	}
 	f, err := modfile.Parse("go.mod", goMod, nil)
 	if err != nil {
-		return nil, unpinnable(err)
+		return nil, r.unpinnable(err)
 	}
 	f.DropToolchainStmt() // the one that is there is used, or none
 	if goMod, err = f.Format(); err != nil {
-		return nil, unpinnable(err)
+		return nil, r.unpinnable(err)
 	}
-	goSum, err := host.ReadFile(filepath.Join(at, "go.sum"), project.MaxClosure)
+	goSum, err := host.ReadFile(filepath.Join(r.at, "go.sum"), project.MaxClosure)
 	if err != nil {
 		return nil, err
 	}
 	ref, err := artifact.NewGo(root.Path, root.Version)
 	if err != nil {
-		return nil, unpinnable(err)
+		return nil, r.unpinnable(err)
 	}
-	c, err := project.ParseModules(ref, pkg, goMod, goSum)
+	c, err := project.ParseModules(ref, r.pkg, goMod, goSum)
 	if err != nil {
-		return nil, unpinnable(err)
+		return nil, r.unpinnable(err)
 	}
 	return c, nil
 }

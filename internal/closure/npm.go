@@ -203,24 +203,11 @@ func (NPM) PlatformKey(rt *project.Runtime) string { return platformKey("node" +
 // that of its bytes.
 func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error) {
 	c := o.Closure
-	osName, cpu := nodePlatform()
 	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}, Ref: c.Root}
 	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
 		return nil, err
 	}
-	var all []*document.Subject
-	for _, p := range c.Packages {
-		if p.Ref.IsZero() || !p.Fits(osName, cpu) ||
-			slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
-			continue
-		}
-		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
-			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
-			Want: p.Integrity, Where: o.Where,
-		}}}
-		s.Claims = append(s.Claims, o.Claims[p.Ref]...)
-		all = append(all, s)
-	}
+	all := npmSubjects(o)
 	var (
 		mu         sync.Mutex
 		unreadable []error
@@ -254,6 +241,24 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 		err = errors.Join(unreadable...)
 	}
 	return t, err
+}
+
+// npmSubjects returns each package of an order that this platform needs, with all claims about it.
+func npmSubjects(o Order) (all []*document.Subject) {
+	osName, cpu := nodePlatform()
+	for _, p := range o.Closure.Packages {
+		if p.Ref.IsZero() || !p.Fits(osName, cpu) ||
+			slices.ContainsFunc(all, func(s *document.Subject) bool { return s.Ref == p.Ref }) {
+			continue
+		}
+		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
+			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+			Want: p.Integrity, Where: o.Where,
+		}}}
+		s.Claims = append(s.Claims, o.Claims[p.Ref]...)
+		all = append(all, s)
+	}
+	return all
 }
 
 // withSHA512 adds sha512 to the algorithms of each tarball, because a package lock of npm cannot

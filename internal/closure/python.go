@@ -71,95 +71,121 @@ func resolvePython(ctx context.Context, h *host.Host, name string, requirements 
 		return nil, err
 	}
 	defer remove()
-	subject := "pypi:" + strings.Join(requirements, " ")
-	for _, r := range requirements {
-		if r == "" || r[0] == '-' || strings.ContainsAny(r, "\n\r\\#/@") {
-			return nil, evidence.Errorf(evidence.Refused, subject, "",
-				fmt.Errorf("%+q is no requirement of a package of the index", r))
+	r := &pythonResolver{
+		h: h, name: name, subject: "pypi:" + strings.Join(requirements, " "), before: before, rt: rt, own: own,
+		work: work, in: filepath.Join(work, "requirements.in"),
+	}
+	for _, q := range requirements {
+		if q == "" || q[0] == '-' || strings.ContainsAny(q, "\n\r\\#/@") {
+			return nil, evidence.Errorf(evidence.Refused, r.subject, "",
+				fmt.Errorf("%+q is no requirement of a package of the index", q))
 		}
 	}
-	in := filepath.Join(work, "requirements.in")
-	if err := os.WriteFile(in, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(r.in, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
 		return nil, err
-	}
-	unpinnable := func(c *project.Closure, err error) (*project.Closure, error) {
-		if need := newestNeed(err); need != "" {
-			return nil, withPython(evidence.Errorf(evidence.Refused, subject, "", &NeedsPythonError{Requires: need,
-				otherwise: "; or name a version that is for this python"}), rt)
-		}
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Refused, subject, "",
-				fmt.Errorf("its dependencies cannot be pinned: %w", err))
-		}
-		return c, nil
 	}
 	for _, line := range h.Fetch.IgnoredSettings(artifact.PyPI) {
 		h.Logger.Warn(line)
 	}
-	set := append(HomeVariables(work), NetrcVariable(h)...)
+	r.set = append(HomeVariables(work), NetrcVariable(h)...)
 	if uv := FindUV(ctx, h, work); uv != "" {
-		config, err := h.Fetch.UVFile()
-		if err != nil {
-			return nil, err
-		}
-		file := filepath.Join(work, "uv.toml")
-		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-			return nil, err
-		}
-		cutoff, err := uvCutoff(h, before)
-		if err != nil {
-			return nil, err
-		}
-		out := filepath.Join(work, "pylock.toml")
-		if own != "" {
-			cutoff = append(cutoff, "--find-links", filepath.Dir(own)) // whose files come before those of indexes
-		}
-		// uv reads a configuration file that is named instead of all others, also those of
-		// projects.
-		if err := runTool(ctx, h, "uv", subject,
-			foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"),
-				Args: slices.Concat([]string{
-					"pip", "compile", "--config-file", file, "--cache-dir", CacheDir(h, "uv", work), "--universal",
-					"--only-binary", ":all:", "--generate-hashes",
-					"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads",
-					"--no-header", "--no-annotate",
-					"--quiet", "-o", out, in}, cutoff)}); err != nil {
-			return nil, withPython(err, rt)
-		}
-		data, err := host.ReadFile(out, project.MaxClosure)
-		if err != nil {
-			return nil, err
-		}
-		return unpinnable(project.ParsePylock(data, name))
+		return r.askUV(ctx, uv)
 	}
-	if err := pipCutoff(subject, before); err != nil {
-		return nil, err
-	}
-	if own != "" { // pip takes the file of an index before one that is only offered
-		if err := os.WriteFile(in, []byte(own+"\n"), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv " +
-		"takes a fraction of the time, and 'pip install uv' gets it")
-	variables, err := h.Fetch.PipVariables()
+	return r.askPip(ctx)
+}
+
+// pythonResolver is one call of resolvePython.
+type pythonResolver struct {
+	h             *host.Host
+	name, subject string
+	before        time.Time
+	rt            *project.Runtime
+	own           string
+	work          string
+	in            string   // the file of the requirements
+	set           []string // variables
+}
+
+// askUV asks uv for the packages, for every platform.
+func (r *pythonResolver) askUV(ctx context.Context, uv string) (*project.Closure, error) {
+	config, err := r.h.Fetch.UVFile()
 	if err != nil {
 		return nil, err
 	}
-	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
-	out := filepath.Join(work, "report.json")
-	if err := runTool(ctx, h, "pip", subject,
-		foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
-			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
-			"--cache-dir", CacheDir(h, "pip", work),
-			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
-		return nil, withPython(err, rt)
+	file := filepath.Join(r.work, "uv.toml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	cutoff, err := uvCutoff(r.h, r.before)
+	if err != nil {
+		return nil, err
+	}
+	out := filepath.Join(r.work, "pylock.toml")
+	if r.own != "" {
+		cutoff = append(cutoff, "--find-links", filepath.Dir(r.own)) // whose files come before those of indexes
+	}
+	// uv reads a configuration file that is named instead of all others, also those of
+	// projects.
+	if err := runTool(ctx, r.h, "uv", r.subject,
+		foreign.Call{Tool: foreign.UV, Path: uv, Dir: r.work, Set: append(r.set, "UV_NO_PROGRESS=1"),
+			Args: slices.Concat([]string{
+				"pip", "compile", "--config-file", file, "--cache-dir", CacheDir(r.h, "uv", r.work), "--universal",
+				"--only-binary", ":all:", "--generate-hashes",
+				"--format", "pylock.toml", "--python", r.rt.Path, "--no-python-downloads",
+				"--no-header", "--no-annotate",
+				"--quiet", "-o", out, r.in}, cutoff)}); err != nil {
+		return nil, withPython(err, r.rt)
 	}
 	data, err := host.ReadFile(out, project.MaxClosure)
 	if err != nil {
 		return nil, err
 	}
-	return unpinnable(project.ParsePipReport(data, name, Python{}.PlatformKey(rt)))
+	return r.explain(project.ParsePylock(data, r.name))
+}
+
+// askPip asks pip for the packages, for this platform alone.
+func (r *pythonResolver) askPip(ctx context.Context) (*project.Closure, error) {
+	if err := pipCutoff(r.subject, r.before); err != nil {
+		return nil, err
+	}
+	if r.own != "" { // pip takes the file of an index before one that is only offered
+		if err := os.WriteFile(r.in, []byte(r.own+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	r.h.Logger.Warn("there is no uv to ask, so pip is asked what Python packages need, for this platform alone: uv " +
+		"takes a fraction of the time, and 'pip install uv' gets it")
+	variables, err := r.h.Fetch.PipVariables()
+	if err != nil {
+		return nil, err
+	}
+	set := slices.Concat(r.set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
+	out := filepath.Join(r.work, "report.json")
+	if err := runTool(ctx, r.h, "pip", r.subject,
+		foreign.Call{Tool: foreign.Pip, Path: r.rt.Path, Dir: r.work, Set: set, Args: []string{
+			"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
+			"--cache-dir", CacheDir(r.h, "pip", r.work),
+			"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", r.in}}); err != nil {
+		return nil, withPython(err, r.rt)
+	}
+	data, err := host.ReadFile(out, project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	return r.explain(project.ParsePipReport(data, r.name, Python{}.PlatformKey(r.rt)))
+}
+
+// explain returns c, or err as the reason why the packages cannot be pinned.
+func (r *pythonResolver) explain(c *project.Closure, err error) (*project.Closure, error) {
+	if need := newestNeed(err); need != "" {
+		return nil, withPython(evidence.Errorf(evidence.Refused, r.subject, "", &NeedsPythonError{Requires: need,
+			otherwise: "; or name a version that is for this python"}), r.rt)
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, r.subject, "",
+			fmt.Errorf("its dependencies cannot be pinned: %w", err))
+	}
+	return c, nil
 }
 
 // indexesOnly runs pip with indexes as its only source. A dependency with a URL would otherwise
@@ -195,41 +221,15 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
 		return nil, err
 	}
-	var questions []PythonPackage
-	for _, p := range c.Packages {
-		q := PythonPackage{Marker: p.Marker}
-		for ref := range p.Wheels {
-			q.Wheels = append(q.Wheels, ref.Filename())
-		}
-		slices.Sort(q.Wheels)
-		questions = append(questions, q)
-	}
-	answer, err := AskPython(ctx, h, rt.Path, h.Getenv("PATH"), questions)
+	answer, err := AskPython(ctx, h, rt.Path, h.Getenv("PATH"), wheelQuestions(c))
 	if err != nil {
 		return nil, err
 	}
-	var all []*document.Subject
-	for i, p := range c.Packages {
-		switch file := answer.Chosen[i]; {
-		case file == nil:
-			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(),
-				"put a python3.N that it has wheels for into PATH, or run 'uv python install 3.N'; then try again",
-				fmt.Errorf("has no wheel for %s", rt.Version))
-		case *file == "":
-		default:
-			ref, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), *file)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
-				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
-				Want: []digest.Digest{p.Wheels[ref]}, Where: o.Where,
-			}}})
-			if p.Ref.Normal() == c.Root.Normal() {
-				t.Ref = ref
-			}
-		}
+	all, root, err := chosenWheels(o, answer.Chosen)
+	if err != nil {
+		return nil, err
 	}
+	t.Ref = root
 	if t.Ref.IsZero() {
 		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "", fmt.Errorf("is not for %s", rt.Version))
 	}
@@ -253,6 +253,46 @@ func (python Python) Fetch(ctx context.Context, h *host.Host, o Order, dir strin
 		return nil
 	})
 	return t, err
+}
+
+// wheelQuestions returns what python is asked about each package of a closure.
+func wheelQuestions(c *project.Closure) (questions []PythonPackage) {
+	for _, p := range c.Packages {
+		q := PythonPackage{Marker: p.Marker}
+		for ref := range p.Wheels {
+			q.Wheels = append(q.Wheels, ref.Filename())
+		}
+		slices.Sort(q.Wheels)
+		questions = append(questions, q)
+	}
+	return questions
+}
+
+// chosenWheels returns the wheels of an order that python chose, with what the closure claims of each, and that of the
+// root; the zero value if none of that was chosen.
+func chosenWheels(o Order, chosen []*string) (all []*document.Subject, root artifact.Ref, err error) {
+	for i, p := range o.Closure.Packages {
+		switch file := chosen[i]; {
+		case file == nil:
+			return nil, root, evidence.Errorf(evidence.Refused, p.Ref.String(),
+				"put a python3.N that it has wheels for into PATH, or run 'uv python install 3.N'; then try again",
+				fmt.Errorf("has no wheel for %s", o.Runtime.Version))
+		case *file == "":
+		default:
+			ref, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), *file)
+			if err != nil {
+				return nil, root, err
+			}
+			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
+				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+				Want: []digest.Digest{p.Wheels[ref]}, Where: o.Where,
+			}}})
+			if p.Ref.Normal() == o.Closure.Root.Normal() {
+				root = ref
+			}
+		}
+	}
+	return all, root, nil
 }
 
 // Install unpacks the wheels of t into st, as uv would, without what differs between machines: see

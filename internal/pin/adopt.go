@@ -29,6 +29,8 @@ type adoption struct {
 	add     []project.Server // those that hallmark.toml did not declare
 	config  []byte           // hallmark.toml with these; nil if it had them all
 	failed  []*Pinned        // those that cannot be taken over
+	seen    []string         // names of the entries that were looked at
+	wanted  []string         // names of the servers to pin
 }
 
 // adoptedEntry is an entry of a client's file, and what its server is called in hallmark.toml.
@@ -47,6 +49,16 @@ func (a *adoption) entriesOf(name string) (out []Entry) {
 		}
 	}
 	return out
+}
+
+// failures returns the entries that cannot be taken over, and why.
+func (a *adoption) failures() (all []*Pinned, errs []error) {
+	if a != nil {
+		for _, p := range a.failed {
+			all, errs = append(all, p), append(errs, p.Err)
+		}
+	}
+	return all, errs
 }
 
 // values returns the values that a client gives a declared server in its variables.
@@ -112,77 +124,81 @@ func adopt(w *workspace.Workspace, names []string, o Options) (*adoption, []stri
 		return nil, nil, err
 	}
 	a := &adoption{files: files}
-	var wanted []string
-	want := func(name string) {
-		if !slices.Contains(wanted, name) {
-			wanted = append(wanted, name)
-		}
-	}
-	var seen []string
 	for _, f := range files {
-		if _, err := resolveFile(w, f); err != nil {
+		if err := a.takeFile(w, f, names, o); err != nil {
 			return nil, nil, err
-		}
-		data, err := clients.Read(f)
-		var servers []clients.Server
-		if err == nil {
-			servers, err = clients.Parse(f, data)
-		}
-		if err != nil {
-			err = evidence.Errorf(evidence.Validation, f.Path, "", err)
-			a.failed = append(a.failed, &Pinned{Err: err, Entries: []Entry{{File: f.Path}}})
-			continue
-		}
-		for _, s := range servers {
-			if len(names) > 0 && !slices.Contains(names, s.Name) || !isForProject(w, s) {
-				continue
-			}
-			seen = append(seen, s.Name)
-			as, err := a.take(w, s, len(names) > 0, o.WriteConfig)
-			if err == nil && o.WriteConfig && as != "" && !clients.IsRunEntry(s) {
-				if err = a.tryRewrite(data, s, as); err != nil {
-					as = ""
-				}
-			}
-			if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
-				if err := clients.CheckProgram(o.Program, w.Host.Getenv); err != nil {
-					return nil, nil, err
-				}
-			}
-			if err != nil {
-				a.failed = append(a.failed,
-					&Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
-			} else if as != "" {
-				want(as)
-			}
 		}
 	}
 	for _, name := range names {
 		switch _, ok := w.Config.Servers[name]; {
 		case ok && !slices.ContainsFunc(a.failed, func(p *Pinned) bool { return p.Name == name }):
-			want(name)
-		case !ok && !slices.Contains(seen, name):
+			a.want(name)
+		case !ok && !slices.Contains(a.seen, name):
 			return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "see 'hallmark scan'",
 				errors.New("no such server in "+cmp.Or(from.Config, "the files of "+from.Client)+" or "+
 					project.ConfigFile))
 		}
 	}
-	if len(wanted) == 0 && len(a.failed) == 0 {
+	if len(a.wanted) == 0 && len(a.failed) == 0 {
 		return nil, nil, evidence.Errorf(evidence.Validation, cmp.Or(from.Config, from.Client), "see 'hallmark scan'",
 			errors.New("no server that a program is started for"))
 	}
-	return a, wanted, a.declare(w, wanted)
+	return a, a.wanted, a.declare(w, a.wanted)
+}
+
+// want adds a server to those that are to be pinned.
+func (a *adoption) want(name string) {
+	if !slices.Contains(a.wanted, name) {
+		a.wanted = append(a.wanted, name)
+	}
+}
+
+// takeFile takes the entries of a client's file over that are called one of names, or all. Its error is one that stops
+// the others, too.
+func (a *adoption) takeFile(w *workspace.Workspace, f clients.File, names []string, o Options) error {
+	if _, err := resolveFile(w, f); err != nil {
+		return err
+	}
+	data, err := clients.Read(f)
+	var servers []clients.Server
+	if err == nil {
+		servers, err = clients.Parse(f, data)
+	}
+	if err != nil {
+		err = evidence.Errorf(evidence.Validation, f.Path, "", err)
+		a.failed = append(a.failed, &Pinned{Err: err, Entries: []Entry{{File: f.Path}}})
+		return nil
+	}
+	for _, s := range servers {
+		if len(names) > 0 && !slices.Contains(names, s.Name) || !isForProject(w, s) {
+			continue
+		}
+		a.seen = append(a.seen, s.Name)
+		as, err := a.take(w, s, len(names) > 0, o.WriteConfig)
+		if err == nil && o.WriteConfig && as != "" && !clients.IsRunEntry(s) {
+			if err = a.tryRewrite(data, s, as); err != nil {
+				as = ""
+			}
+		}
+		if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
+			if err := clients.CheckProgram(o.Program, w.Host.Getenv); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			a.failed = append(a.failed,
+				&Pinned{Name: s.Name, Err: err, Entries: []Entry{{f.Path, s.Scope, s.Name}}})
+		} else if as != "" {
+			a.want(as)
+		}
+	}
+	return nil
 }
 
 // tryRewrite returns why an entry that was taken over cannot be rewritten, and leaves it then: it must not stop the
 // others.
 func (a *adoption) tryRewrite(data []byte, s clients.Server, as string) error {
-	var err error
-	if s.URL != "" {
-		_, _, err = clients.RewriteRemote(data, s, "hallmark", []string{"run", as}, headerVariables(s))
-	} else {
-		_, _, err = clients.Rewrite(data, s, "hallmark", []string{"run", as})
-	}
+	_, _, err := rewriteData(data, s, "hallmark", []string{"run", as}, headerVariables(s))
 	if err == nil {
 		return nil
 	}
@@ -216,25 +232,33 @@ func parseText(text []byte) (*project.Config, error) {
 	return project.ParseConfig(text)
 }
 
-// take takes one entry over, and returns what its server is called in hallmark.toml; "" if it is left as it is. named
-// says that the user named the server.
-func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite bool) (as string, err error) {
-	_, declared := w.Config.Servers[s.Name]
+// skipEntry reports whether an entry is not taken over, and returns what its server is called if it starts a declared
+// one by hallmark run.
+func skipEntry(w *workspace.Workspace, s clients.Server, named, rewrite bool) (as string, skip bool) {
 	switch {
 	case clients.ProgramName(s.Command) == "hallmark" && !clients.IsRunEntry(s):
 		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+
 			" names hallmark, and is not guarded; see 'hallmark scan'", "file", s.File)
-		return "", nil
+		return "", true
 	case clients.IsRunEntry(s):
-		if declared {
-			return s.Name, nil
+		if _, declared := w.Config.Servers[s.Name]; declared {
+			return s.Name, true
 		}
-		return "", nil
+		return "", true
 	case s.Disabled && !named:
-		return "", nil
+		return "", true
 	case s.URL != "" && w.Home == "" && !named && (rewrite || len(s.Headers) > 0):
 		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", s.File)
-		return "", nil
+		return "", true
+	}
+	return "", false
+}
+
+// take takes one entry over, and returns what its server is called in hallmark.toml; "" if it is left as it is. named
+// says that the user named the server.
+func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite bool) (as string, err error) {
+	if as, skip := skipEntry(w, s, named, rewrite); skip {
+		return as, nil
 	}
 	mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite, w.Home != "")
 	if err != nil {

@@ -49,63 +49,26 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		return nil, hintAdoption(err, h, dir, names)
 	}
 	defer done()
-	var from *adoption
-	if !o.From.isZero() {
-		if from, names, err = adopt(w, names, o); err != nil {
-			return nil, err
-		}
+	from, names, err := chooseServers(w, names, o)
+	if err != nil {
+		return nil, err
 	}
-	if o.Tree != "" {
-		if from == nil {
-			from = &adoption{}
-		}
-		if from.config, err = setTree(w, cmp.Or(string(from.config), string(w.Text)), names, o.Tree); err != nil {
-			return nil, err
-		}
-	}
-	if len(names) == 0 {
-		for _, s := range w.LockableServers() { // what is not locked of a facet is pinned by install
-			names = append(names, s.Name)
-		}
-	}
-	var (
-		all   []*Pinned
-		files []durable.File
-	)
-	slices.Sort(names)
-	names = slices.Compact(names)
-	var uses []wire.HostUse
-	for _, name := range names {
-		if declared, err := w.Server(name); err == nil {
-			uses = append(uses, w.ServerHosts(declared)...)
-			uses = append(uses, w.PackageHosts(declared)...)
-		}
-	}
-	if err := h.RequireHostConsent(uses...); err != nil {
+	if err := requireHostConsent(h, w, names); err != nil {
 		return nil, err
 	}
 	logs := w.Logs(o.Log)
-	var failed []error
-	if from != nil {
-		for _, p := range from.failed {
-			all, failed = append(all, p), append(failed, p.Err)
-		}
-	}
+	all, failed := from.failures()
 	var pinned []*Pinned
+	var files []durable.File
 	for _, name := range names {
 		declared, err := w.Server(name)
 		if err != nil {
 			return all, err
 		}
-		if o.Keep && workspace.IsApprovedAs(w, declared) {
-			entry, _ := w.Lock.Server(name)
-			pinned = append(pinned, &Pinned{Name: name, Entry: entry, Before: &entry, Entries: from.entriesOf(name)})
-			continue
-		}
 		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"),
 			given: from.values(declared)}
 		p.Result.Entries = from.entriesOf(name)
-		more, err := p.Pin(ctx)
+		more, err := p.pinOrKeep(ctx)
 		if p.Result.Err = err; err != nil {
 			all, failed = append(all, &p.Result), append(failed, err)
 			if ctx.Err() != nil {
@@ -121,10 +84,57 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 			for _, p := range pinned {
 				p.Err = err
 			}
-			return all, errors.Join(append(failed, err)...)
+			failed = append(failed, err)
 		}
 	}
 	return all, errors.Join(failed...)
+}
+
+// chooseServers returns the names of the servers to pin, sorted, and what of them is taken over from files of clients;
+// nil if nothing is.
+func chooseServers(w *workspace.Workspace, names []string, o Options) (from *adoption, all []string, err error) {
+	if !o.From.isZero() {
+		if from, names, err = adopt(w, names, o); err != nil {
+			return nil, nil, err
+		}
+	}
+	if o.Tree != "" {
+		if from == nil {
+			from = &adoption{}
+		}
+		if from.config, err = setTree(w, cmp.Or(string(from.config), string(w.Text)), names, o.Tree); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(names) == 0 {
+		for _, s := range w.LockableServers() { // what is not locked of a facet is pinned by install
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return from, slices.Compact(names), nil
+}
+
+// requireHostConsent fails if nobody consented to the hosts that the servers called names are fetched from.
+func requireHostConsent(h *host.Host, w *workspace.Workspace, names []string) error {
+	var uses []wire.HostUse
+	for _, name := range names {
+		if declared, err := w.Server(name); err == nil {
+			uses = append(uses, w.ServerHosts(declared)...)
+			uses = append(uses, w.PackageHosts(declared)...)
+		}
+	}
+	return h.RequireHostConsent(uses...)
+}
+
+// pinOrKeep is [Pinning.Pin], but for a server that is approved as it is declared, if those are to be kept.
+func (p *Pinning) pinOrKeep(ctx context.Context) ([]durable.File, error) {
+	if !p.Options.Keep || !workspace.IsApprovedAs(p.Workspace, p.Declared) {
+		return p.Pin(ctx)
+	}
+	entry, _ := p.Workspace.Lock.Server(p.Declared.Name)
+	p.Result.Name, p.Result.Entry, p.Result.Before = p.Declared.Name, entry, &entry
+	return nil, nil
 }
 
 // commitPinned writes the lock with the servers that were pinned, the files beside it, and those that their clients
@@ -178,18 +188,8 @@ func setTree(w *workspace.Workspace, text string, names []string, dir string) ([
 // workspace's lock and approvals. It returns the files beside the lock that change; the caller
 // writes these, the lock and the approvals. A dry run returns none.
 func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
-	name := p.Declared.Name
-	p.Result.Name = name
-	if before, ok := p.Workspace.Lock.Server(name); ok {
-		p.Result.Before = &before
-	}
-	if p.Result.Weaker, err = Weakenings(p.Workspace, p.Logs, name, p.Declared.Launch()); err != nil {
+	if err := p.begin(); err != nil {
 		return nil, err
-	}
-	entry := &p.Result.Entry
-	entry.Launch = p.Declared.Launch()
-	if len(p.given) == 0 {
-		p.given = givenVariables(p.Workspace, p.Declared)
 	}
 	err = p.resolve(ctx)
 	prog := p.found.Program
@@ -206,8 +206,8 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.report = append(p.report, prog.Report...)
 	p.Result.Preview = kind.PreviewOf(p.Workspace.Host, p.Declared)
-	if len(p.Result.Preview.Hosts) == 0 {
-		p.Result.Preview.Hosts = kind.Of(entry.Source).Hosts(p.Workspace.Host, *entry)
+	if entry := p.Result.Entry; len(p.Result.Preview.Hosts) == 0 {
+		p.Result.Preview.Hosts = kind.Of(entry.Source).Hosts(p.Workspace.Host, entry)
 	}
 	if p.Declared.Record == "" {
 		p.addRollback()
@@ -230,11 +230,39 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err := p.lockShown(found); err != nil {
 		return nil, err
 	}
-	shown := p.Result.Surface
+	claim, observed := p.compareSurface()
+	p.Result.Runtime = prog.Runtime
+	if _, err := p.judge(nil); err != nil {
+		return nil, err
+	}
+	return p.confirm(claim, observed)
+}
+
+// begin sets what is known of the server before it is resolved.
+func (p *Pinning) begin() (err error) {
+	name := p.Declared.Name
+	p.Result.Name = name
+	if before, ok := p.Workspace.Lock.Server(name); ok {
+		p.Result.Before = &before
+	}
+	if p.Result.Weaker, err = Weakenings(p.Workspace, p.Logs, name, p.Declared.Launch()); err != nil {
+		return err
+	}
+	p.Result.Entry.Launch = p.Declared.Launch()
+	if len(p.given) == 0 {
+		p.given = givenVariables(p.Workspace, p.Declared)
+	}
+	return nil
+}
+
+// compareSurface enters the surface that the server showed, and adds evidence of it against the one that is locked. It
+// returns what that compares.
+func (p *Pinning) compareSurface() (claim evidence.Claim, observed evidence.Observed) {
+	name, entry, shown := p.Declared.Name, &p.Result.Entry, p.Result.Surface
 	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
-	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
+	observed = evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())),
 		From: "the server's answers"}
-	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
+	claim = evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock,
 		Where: project.LockFile}
 	if b := p.Result.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
@@ -242,10 +270,13 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 		p.Result.Same = !entry.Source.Remote() && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
 	}
 	p.report = append(p.report, evidence.Compare(claim, observed))
-	p.Result.Runtime = prog.Runtime
-	if _, err := p.judge(nil); err != nil {
-		return nil, err
-	}
+	return claim, observed
+}
+
+// confirm asks for consent to what was found, and judges the answer. Unless in a dry run it then adds the entry to the
+// lock and the approvals, and returns the files beside the lock. Claim and observed are those of the surface.
+func (p *Pinning) confirm(claim evidence.Claim, observed evidence.Observed) ([]durable.File, error) {
+	name, shown := p.Declared.Name, p.Result.Surface
 	answer, err := p.Options.Confirm(&p.Result)
 	if err != nil || p.Options.Dry {
 		return nil, err
@@ -254,10 +285,11 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if adm, err = p.judge(more); err != nil {
+	adm, err := p.judge(more)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.Workspace.Lock.Add(adm, name, *entry, shown); err != nil {
+	if err := p.Workspace.Lock.Add(adm, name, p.Result.Entry, shown); err != nil {
 		return nil, err
 	}
 	p.Workspace.Lock.Renew() // also where the entry is the one that an older lock has

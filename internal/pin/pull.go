@@ -45,13 +45,9 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 		return nil, err
 	}
 	defer done()
-	entry, ok := w.Lock.Server(name)
-	if !ok || !entry.Source.Pulled() {
-		if !ok {
-			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
-		}
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-			"'hallmark check' shows what is locked", errors.New("is no image that is locked"))
+	entry, err := lockedImage(w, name)
+	if err != nil {
+		return nil, err
 	}
 	w.Release()
 	root, err := artifact.Parse(entry.Ref)
@@ -71,54 +67,29 @@ func Pull(ctx context.Context, h *host.Host, dir, name string, o PullOptions) (*
 	if err := os.MkdirAll(filepath.Join(work, "blobs", "sha256"), 0o755); err != nil {
 		return nil, err
 	}
-	top, err := l.fetchManifest(ctx, entry.Digest, project.LockFile)
+	holds, mediaType, err := l.fetchLocked(ctx, entry, o.Platform)
 	if err != nil {
 		return l.result(o), err
-	}
-	holds, children := entry.Digest, top.Children
-	if len(children) > 0 && o.Platform != "all" {
-		platform := o.Platform
-		if platform == "" {
-			platform = "linux/" + runtime.GOARCH
-		}
-		var ok bool
-		if holds, ok = top.Platforms[platform]; !ok {
-			if holds, ok = top.Platforms[platform+"/v8"]; !ok {
-				return l.result(o), evidence.Errorf(evidence.Validation, entry.Ref, "",
-					fmt.Errorf("has no image for %s, but for %s", platform,
-						strings.Join(slices.Sorted(maps.Keys(top.Platforms)), ", ")))
-			}
-		}
-		children = []digest.Digest{holds}
-	}
-	images := []*fetch.Image{top}
-	for _, d := range children {
-		m, err := l.fetchManifest(ctx, d, "the index "+entry.Digest.String())
-		if err != nil {
-			return l.result(o), err
-		}
-		if len(m.Children) > 0 {
-			return l.result(o), evidence.Errorf(evidence.Refused, entry.Ref, "", errors.New("is an index of indexes"))
-		}
-		images = append(images, m)
-	}
-	for _, m := range images {
-		for _, d := range m.Blobs {
-			if err := l.fetchBlob(ctx, d); err != nil {
-				return l.result(o), err
-			}
-		}
 	}
 	out := l.result(o)
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
 	}
 	out.Digest = holds
-	mediaType := top.MediaType
-	if len(children) == 1 && o.Platform != "all" {
-		mediaType = images[1].MediaType
-	}
 	return out, l.finish(o.Output, holds, mediaType)
+}
+
+// lockedImage returns the entry of a server that is a locked image.
+func lockedImage(w *workspace.Workspace, name string) (project.ServerLock, error) {
+	entry, ok := w.Lock.Server(name)
+	switch {
+	case !ok:
+		return entry, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
+	case !entry.Source.Pulled():
+		return entry, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+			"'hallmark check' shows what is locked", errors.New("is no image that is locked"))
+	}
+	return entry, nil
 }
 
 // layout is an OCI layout that is being filled.
@@ -152,6 +123,61 @@ func (l *layout) keep(d *fetch.Download, want digest.Digest, where string) (stri
 	l.sizes[want.String()] = d.Observed.Size
 	to := filepath.Join(l.dir, "blobs", "sha256", want.Hex())
 	return to, errors.Join(d.MoveTo(to), os.Chmod(to, 0o644))
+}
+
+// fetchLocked fetches the locked image, of an index the images that platform names, with all their blobs. It returns
+// the digest and the media type of what the layout is to hold.
+func (l *layout) fetchLocked(ctx context.Context, entry project.ServerLock,
+	platform string) (holds digest.Digest, mediaType string, err error) {
+	top, err := l.fetchManifest(ctx, entry.Digest, project.LockFile)
+	if err != nil {
+		return holds, "", err
+	}
+	one := len(top.Children) > 0 && platform != "all"
+	holds, children := entry.Digest, top.Children
+	if one {
+		if holds, err = findPlatform(top, entry.Ref, platform); err != nil {
+			return holds, "", err
+		}
+		children = []digest.Digest{holds}
+	}
+	images := []*fetch.Image{top}
+	for _, d := range children {
+		m, err := l.fetchManifest(ctx, d, "the index "+entry.Digest.String())
+		if err != nil {
+			return holds, "", err
+		}
+		if len(m.Children) > 0 {
+			return holds, "", evidence.Errorf(evidence.Refused, entry.Ref, "", errors.New("is an index of indexes"))
+		}
+		images = append(images, m)
+	}
+	for _, m := range images {
+		for _, d := range m.Blobs {
+			if err := l.fetchBlob(ctx, d); err != nil {
+				return holds, "", err
+			}
+		}
+	}
+	if one {
+		return holds, images[1].MediaType, nil
+	}
+	return holds, top.MediaType, nil
+}
+
+// findPlatform returns the image of an index, called ref, that is for a platform; "" is this machine's.
+func findPlatform(index *fetch.Image, ref, platform string) (digest.Digest, error) {
+	if platform == "" {
+		platform = "linux/" + runtime.GOARCH
+	}
+	if image, ok := index.Platforms[platform]; ok {
+		return image, nil
+	}
+	if image, ok := index.Platforms[platform+"/v8"]; ok {
+		return image, nil
+	}
+	return digest.Digest{}, evidence.Errorf(evidence.Validation, ref, "", fmt.Errorf("has no image for %s, but for %s",
+		platform, strings.Join(slices.Sorted(maps.Keys(index.Platforms)), ", ")))
 }
 
 // fetchManifest fetches a manifest or an index by its digest and puts it into the layout.

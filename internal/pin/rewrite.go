@@ -48,74 +48,101 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 	var out []durable.File
 	var rewritten []string
 	for _, f := range a.files {
-		if !slices.ContainsFunc(a.entries,
-			func(s adoptedEntry) bool { return s.File == f.Path && slices.Contains(names, s.as) }) {
+		var entries []adoptedEntry
+		for _, e := range a.entries {
+			if e.File == f.Path && slices.Contains(names, e.as) {
+				entries = append(entries, e)
+			}
+		}
+		if len(entries) == 0 {
 			continue
 		}
-		refuse := func(err error) ([]durable.File, error) {
-			return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
-		}
-		at, err := resolveFile(w, f)
+		more, err := rewriteFile(w, f, entries, program)
 		if err != nil {
 			return nil, err
-		}
-		data, err := clients.Read(f)
-		if err != nil {
-			return refuse(err)
-		}
-		kept, err := clients.LoadOriginals(f.Path)
-		if err != nil {
-			return refuse(err)
-		}
-		command, owner := cmp.Or(program, "hallmark"), w.Dir
-		args := func(name string) []string { return w.RunArguments(name) }
-		if isInside(w, f.Path) { // others have the file, too, and the program elsewhere
-			command, owner = "hallmark", ""
-			args = func(name string) []string { return []string{"run", name} }
-		}
-		for _, entry := range a.entries {
-			if entry.File != f.Path || !slices.Contains(names, entry.as) {
-				continue
-			}
-			now, err := clients.Parse(f, data)
-			if err != nil {
-				return refuse(err)
-			}
-			i := slices.IndexFunc(now, func(s clients.Server) bool {
-				return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command &&
-					slices.Equal(s.Args, entry.Args) && s.URL == entry.URL
-			})
-			if i < 0 {
-				return refuse(fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged))
-			}
-			var change clients.Change
-			if entry.URL != "" {
-				data, change, err = clients.RewriteRemote(data, now[i], command, args(entry.as),
-					headerVariables(entry.Server))
-			} else {
-				data, change, err = clients.Rewrite(data, now[i], command, args(entry.as))
-			}
-			if err != nil {
-				return refuse(err)
-			}
-			// The user edited that entry since an older original was stored, so that original must
-			// never be restored.
-			kept = slices.DeleteFunc(kept,
-				func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
-			original := clients.Original{Project: owner, Change: change}
-			if entry.as != entry.Name {
-				original.Server = entry.as
-			}
-			kept = append(kept, original)
-		}
-		more, err := at.replacements(data, kept)
-		if err != nil {
-			return refuse(err)
 		}
 		out, rewritten = append(out, more...), append(rewritten, f.Path)
 	}
 	remembered, err := w.RememberRewritten(rewritten)
 	return append(out, remembered...), err
+}
+
+// rewriteFile returns the changes that make entries of one client's file start "hallmark run".
+func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
+	program string) ([]durable.File, error) {
+	refuse := func(err error) ([]durable.File, error) {
+		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
+	}
+	at, err := resolveFile(w, f)
+	if err != nil {
+		return nil, err
+	}
+	data, err := clients.Read(f)
+	if err != nil {
+		return refuse(err)
+	}
+	kept, err := clients.LoadOriginals(f.Path)
+	if err != nil {
+		return refuse(err)
+	}
+	command, owner := cmp.Or(program, "hallmark"), w.Dir
+	args := func(name string) []string { return w.RunArguments(name) }
+	if isInside(w, f.Path) { // others have the file, too, and the program elsewhere
+		command, owner = "hallmark", ""
+		args = func(name string) []string { return []string{"run", name} }
+	}
+	for _, entry := range entries {
+		now, err := findUnchanged(f, data, entry)
+		if err != nil {
+			return refuse(err)
+		}
+		var change clients.Change
+		data, change, err = rewriteData(data, now, command, args(entry.as), headerVariables(entry.Server))
+		if err != nil {
+			return refuse(err)
+		}
+		// The user edited that entry since an older original was stored, so that original must
+		// never be restored.
+		kept = slices.DeleteFunc(kept,
+			func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
+		original := clients.Original{Project: owner, Change: change}
+		if entry.as != entry.Name {
+			original.Server = entry.as
+		}
+		kept = append(kept, original)
+	}
+	files, err := at.replacements(data, kept)
+	if err != nil {
+		return refuse(err)
+	}
+	return files, nil
+}
+
+// findUnchanged returns an adopted entry as it stands in data. It fails if the entry was changed since it was taken
+// over.
+func findUnchanged(f clients.File, data []byte, entry adoptedEntry) (clients.Server, error) {
+	now, err := clients.Parse(f, data)
+	if err != nil {
+		return clients.Server{}, err
+	}
+	i := slices.IndexFunc(now, func(s clients.Server) bool {
+		return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command &&
+			slices.Equal(s.Args, entry.Args) && s.URL == entry.URL
+	})
+	if i < 0 {
+		return clients.Server{}, fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged)
+	}
+	return now[i], nil
+}
+
+// rewriteData returns data, of a client's file, in which the entry s starts command. Headers are the variables in which
+// command is given the headers of an entry with a URL.
+func rewriteData(data []byte, s clients.Server, command string, args []string,
+	headers map[string]string) ([]byte, clients.Change, error) {
+	if s.URL != "" {
+		return clients.RewriteRemote(data, s, command, args, headers)
+	}
+	return clients.Rewrite(data, s, command, args)
 }
 
 // checkConfigUnchanged fails if hallmark.toml changed since w read it.

@@ -129,38 +129,16 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	var all []Unpinned
 	var gone []string // names of servers that need not be declared any more
 	for _, name := range names {
+		restored := append([]string{}, where[name]...)
 		if err := failed[name]; err != nil {
-			all = append(all, Unpinned{Name: name, Restored: append([]string{}, where[name]...), Err: err})
+			all = append(all, Unpinned{Name: name, Restored: restored, Err: err})
 			continue
 		}
-		gone = append(gone, name)
-		entry, locked := w.Lock.Server(name)
-		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
-		_, u.Declared = w.Config.Servers[name]
-		if !u.Unlocked && len(u.Restored) == 0 && !o.Each {
-			if !locked && !u.Declared {
-				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
-					w.ServerNames())
-			}
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-				"a client's file elsewhere is named with --config; 'hallmark check' shows what is pinned",
-				errors.New("is not pinned, and no client's file that is known was rewritten for it"))
+		u, more, err := unpinServer(w, o, name, restored)
+		if err != nil {
+			return nil, err
 		}
-		if u.Unlocked {
-			w.Lock.Remove(name)
-			files = append(files, workspace.FilesBeside(w, name, &entry, nil, nil)...)
-		}
-		if o.Undeclare {
-			u.Declared = false
-			if !u.Unlocked {
-				files = append(files, durable.File{Path: w.SurfacePath(name), Remove: true},
-					durable.File{Path: w.ClosurePath(name), Remove: true})
-			}
-		}
-		if u.Unlocked || o.Undeclare { // undone is undone, also where the entry was gone before
-			delete(w.Approvals.Servers, name)
-		}
-		all = append(all, u)
+		all, files, gone = append(all, u), append(files, more...), append(gone, name)
 	}
 	if o.Undeclare {
 		config, err := undeclare(w, gone)
@@ -172,6 +150,46 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 	if _, err := w.Commit(ctx, files); err != nil {
 		return nil, err
 	}
+	removeOwnEmptyDirs(w)
+	return all, nil
+}
+
+// unpinServer removes one server, whose entries in restored are what they were, from the lock and the approvals of w.
+// It returns the changes of the files beside the lock.
+func unpinServer(w *workspace.Workspace, o UnpinOptions, name string, restored []string) (u Unpinned,
+	files []durable.File, err error) {
+	entry, locked := w.Lock.Server(name)
+	u = Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: restored}
+	_, u.Declared = w.Config.Servers[name]
+	if !u.Unlocked && len(u.Restored) == 0 && !o.Each {
+		if !locked && !u.Declared {
+			return u, nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
+				w.ServerNames())
+		}
+		return u, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+			"a client's file elsewhere is named with --config; 'hallmark check' shows what is pinned",
+			errors.New("is not pinned, and no client's file that is known was rewritten for it"))
+	}
+	if u.Unlocked {
+		w.Lock.Remove(name)
+		files = append(files, workspace.FilesBeside(w, name, &entry, nil, nil)...)
+	}
+	if o.Undeclare {
+		u.Declared = false
+		if !u.Unlocked {
+			files = append(files, durable.File{Path: w.SurfacePath(name), Remove: true},
+				durable.File{Path: w.ClosurePath(name), Remove: true})
+		}
+	}
+	if u.Unlocked || o.Undeclare { // undone is undone, also where the entry was gone before
+		delete(w.Approvals.Servers, name)
+	}
+	return u, files, nil
+}
+
+// removeOwnEmptyDirs removes the directories beside the lock that have no files any more, and that of the user's own
+// project.
+func removeOwnEmptyDirs(w *workspace.Workspace) {
 	empty := []string{w.Path(project.SurfacesDir), w.Path(project.ClosuresDir)}
 	if w.Home != "" {
 		empty = append(empty, w.Dir)
@@ -181,7 +199,6 @@ func Unpin(ctx context.Context, h *host.Host, dir string, names []string, o Unpi
 			_ = os.Remove(dir) // one that has files stays
 		}
 	}
-	return all, nil
 }
 
 // restoreUnread restores what entries of clients' files started, of a project that cannot be read, as why says: nothing
@@ -278,82 +295,108 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	failed = map[string]error{}
-	var foreign []clients.Original
-	where = map[string][]string{}
+	r := &restoration{w: w, each: o.Each, names: names, where: map[string][]string{}, failed: map[string]error{}}
 	seen := map[string]bool{}
 	for _, f := range found {
 		if seen[f.Path] {
 			continue
 		}
 		seen[f.Path] = true
-		refusal := func(err error) error {
-			return evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
-				clients.OriginalsPath(f.Path), err)
-		}
-		kept, err := clients.LoadOriginals(f.Path)
-		if err != nil {
-			return nil, nil, nil, refusal(err)
-		}
-		at, err := resolveFile(w, f)
+		more, err := r.restoreFile(f)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		data, err := clients.Read(f)
-		if err != nil {
-			return nil, nil, nil, refusal(err)
-		}
-		changed, each := false, o.Each
-		var left []clients.Original
-		for _, o := range slices.Backward(kept) {
-			if !isOwnOriginal(w, f, o) || !slices.Contains(names, o.ServerName()) {
-				left = append([]clients.Original{o}, left...)
-				continue
-			}
-			before, err := clients.Restore(data, o.Change)
-			if errors.Is(err, clients.ErrChanged) && each && !startsServer(w, f, data, o) {
-				err = fmt.Errorf("%+q %w", o.Name, clients.ErrGone) // the user wrote what it starts
-			}
-			if err != nil && !errors.Is(err, clients.ErrGone) {
-				if !each {
-					return nil, nil, nil, refusal(err)
-				}
-				failed[o.ServerName()] = refusal(err)
-				left = append([]clients.Original{o}, left...)
-				continue
-			}
-			changed = true
-			if err != nil {
-				w.Host.Logger.Warn(fmt.Sprintf("%+q was changed or removed since, and is left alone", o.Name),
-					"file", f.Path)
-			} else {
-				data = before
-				if !slices.Contains(where[o.ServerName()], f.Path) {
-					where[o.ServerName()] = append(where[o.ServerName()], f.Path)
-				}
-				if isInside(w, f.Path) && o.Added == "" { // what was inserted is only taken away
-					foreign = append(foreign, o)
-				}
-			}
-		}
-		for name, err := range stillStarted(w, f, data, names) {
-			if !o.Each {
-				return nil, nil, nil, err
-			}
-			if failed[name] == nil {
-				failed[name] = err
-			}
-		}
-		if !changed {
-			continue
-		}
-		more, err := at.replacements(data, left)
-		if err != nil {
-			return nil, nil, nil, refusal(err)
-		}
 		files = append(files, more...)
 	}
-	return files, where, failed, o.requireConsent(foreign)
+	return files, r.where, r.failed, o.requireConsent(r.foreign)
+}
+
+// restoration is what was restored so far of the entries that start the servers called names.
+type restoration struct {
+	w       *workspace.Workspace
+	each    bool // what cannot be restored does not stop the others
+	names   []string
+	where   map[string][]string // by the server's name, the files in which its entry is restored
+	failed  map[string]error    // by the server's name, why it is not
+	foreign []clients.Original  // those restored that came with the project
+}
+
+// restoreFile restores the entries of one file, and returns the changes.
+func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
+	kept, err := clients.LoadOriginals(f.Path)
+	if err != nil {
+		return nil, refuseRestoring(f, err)
+	}
+	at, err := resolveFile(r.w, f)
+	if err != nil {
+		return nil, err
+	}
+	data, err := clients.Read(f)
+	if err != nil {
+		return nil, refuseRestoring(f, err)
+	}
+	changed := false
+	var left []clients.Original
+	for _, original := range slices.Backward(kept) {
+		server, done := original.ServerName(), false
+		if isOwnOriginal(r.w, f, original) && slices.Contains(r.names, server) {
+			if data, err = r.restoreEntry(f, data, original); err != nil && !r.each {
+				return nil, err
+			} else if err != nil {
+				r.failed[server] = err
+			}
+			done = err == nil
+		}
+		if changed = changed || done; !done {
+			left = append([]clients.Original{original}, left...)
+		}
+	}
+	for name, err := range stillStarted(r.w, f, data, r.names) {
+		if !r.each {
+			return nil, err
+		}
+		if r.failed[name] == nil {
+			r.failed[name] = err
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	files, err := at.replacements(data, left)
+	if err != nil {
+		return nil, refuseRestoring(f, err)
+	}
+	return files, nil
+}
+
+// restoreEntry returns data, of a client's file, with what an entry was; and data as it is if the entry is gone, which
+// is done as well, or if it fails.
+func (r *restoration) restoreEntry(f clients.File, data []byte, original clients.Original) ([]byte, error) {
+	before, err := clients.Restore(data, original.Change)
+	if errors.Is(err, clients.ErrChanged) && r.each && !startsServer(r.w, f, data, original) {
+		err = fmt.Errorf("%+q %w", original.Name, clients.ErrGone) // the user wrote what it starts
+	}
+	if errors.Is(err, clients.ErrGone) {
+		r.w.Host.Logger.Warn(fmt.Sprintf("%+q was changed or removed since, and is left alone", original.Name),
+			"file", f.Path)
+		return data, nil
+	}
+	if err != nil {
+		return data, refuseRestoring(f, err)
+	}
+	if server := original.ServerName(); !slices.Contains(r.where[server], f.Path) {
+		r.where[server] = append(r.where[server], f.Path)
+	}
+	if isInside(r.w, f.Path) && original.Added == "" { // what was inserted is only taken away
+		r.foreign = append(r.foreign, original)
+	}
+	return before, nil
+}
+
+// refuseRestoring is the error of a client's file whose entries cannot be restored.
+func refuseRestoring(f clients.File, err error) error {
+	return evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+
+		clients.OriginalsPath(f.Path), err)
 }
 
 // startsServer reports whether the entry of an original still starts its server, or cannot be told to start another

@@ -72,18 +72,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 			evidence.Observed{}, block.Reason)})
 		return out, nil
 	}
-	filled := project.Verify{Type: block.Type}
-	var report evidence.Report
-	for _, c := range block.Claims {
-		found, err := hashClaimed(&workspace.Workspace{Host: h, Dir: abs}, s, c)
-		if err != nil {
-			return nil, err
-		}
-		filled.Claims = append(filled.Claims, found.claims...)
-		report = append(report, found.evidence)
-		out.Files, out.Chains = append(out.Files, found.file), append(out.Chains, found.chain)
+	filled, err := out.hashBlock(&workspace.Workspace{Host: h, Dir: abs}, s, block)
+	if err != nil {
+		return nil, err
 	}
-	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, report)
 	if !write {
 		return out, nil
 	}
@@ -93,6 +85,26 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	err = clients.Replace(config, func(data []byte) ([]byte, error) { return workspace.SetVerify(data, name, filled) })
 	out.Written = err == nil
 	return out, err
+}
+
+// hashBlock hashes the files that a block of the server s names, and compares them with its claims. It returns the
+// block with their digests.
+func (r *VerifyResult) hashBlock(w *workspace.Workspace, s project.Server,
+	block *project.Verify) (filled project.Verify,
+	err error) {
+	filled.Type = block.Type
+	var report evidence.Report
+	for _, c := range block.Claims {
+		found, err := hashClaimed(w, s, c)
+		if err != nil {
+			return filled, err
+		}
+		filled.Claims = append(filled.Claims, found.claims...)
+		report = append(report, found.evidence)
+		r.Files, r.Chains = append(r.Files, found.file), append(r.Chains, found.chain)
+	}
+	r.Verdict = policy.Judge(policy.Bare, policy.Settings{}, report)
+	return filled, nil
 }
 
 // claimedFile is the file that a claim of a verify block is about.

@@ -193,76 +193,118 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 		return nil, err
 	}
 	t.Scripts = in.Scripts
-	out := &Installed{Report: t.Report}
-	if in.Fetched != nil {
-		more, err := in.Fetched(t)
+	i := &installation{w: w, s: s, in: in, judge: judge, order: order, packages: t, out: &Installed{Report: t.Report}}
+	if err := i.judgeFetched(); err != nil {
+		return i.out, err
+	}
+	if in.Known == nil || len(in.Scripts) > 0 { // a script is run again: it may give another tree
+		err = i.install(ctx)
+	} else {
+		err = i.installShared(ctx)
+	}
+	return i.out, err
+}
+
+// installation is one call of [Install] whose packages were fetched.
+type installation struct {
+	w        *workspace.Workspace
+	s        *store.Store
+	in       InstallRequest
+	judge    JudgeFunc
+	order    closure.Order
+	packages *closure.Packages
+	out      *Installed
+}
+
+// judgeFetched has the evidence about the fetched packages judged.
+func (i *installation) judgeFetched() error {
+	if i.in.Fetched != nil {
+		more, err := i.in.Fetched(i.packages)
 		if err != nil {
-			return out, err
+			return err
 		}
-		out.Report = append(out.Report, more...)
+		i.out.Report = append(i.out.Report, more...)
 	}
-	if _, err := judge(out.Report); err != nil {
-		return out, err
+	_, err := i.judge(i.out.Report)
+	return err
+}
+
+// installShared is install, but takes the tree that this machine made of the same packages before, if it has one. Other
+// servers with these packages wait for it.
+func (i *installation) installShared(ctx context.Context) error {
+	shared, err := host.KeptOf[sharedTrees](i.w.Host.Kept).find(i.in)
+	if err != nil {
+		return err
 	}
-	claim := evidence.Claim{
-		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	known := shared.made
+	if known.IsZero() {
+		known = i.in.Known()
+	}
+	if i.out.Slot, err = reuse(ctx, i.s, i.claim(), known); err != nil {
+		return err
+	}
+	defer func() {
+		if i.out.Slot != nil {
+			shared.made = i.out.Slot.Digest
+		}
+	}()
+	return i.install(ctx)
+}
+
+// install unpacks the packages, has the tree judged and puts it into the store. A tree that is there already is only
+// judged.
+func (i *installation) install(ctx context.Context) error {
+	if slot := i.out.Slot; slot != nil {
+		_, err := i.judgeTree(slot.Digest,
+			evidence.Observed{Digests: []digest.Digest{slot.Digest}, Size: slot.Size, From: slot.Dir()})
+		return err
+	}
+	st, err := i.s.Stage()
+	if err != nil {
+		return err
+	}
+	defer st.Discard()
+	installed := i.w.Host.Announce("installing %s: %s", i.in.Closure.Root,
+		evidence.Count(len(i.packages.Files), "file"))
+	err = i.in.Installer.Install(ctx, i.w.Host, i.order, i.packages, st)
+	installed()
+	if err != nil {
+		return err
+	}
+	observed, err := st.Measure(ctx)
+	if err != nil {
+		return err
+	}
+	adm, err := i.judgeTree(i.in.Made, observed)
+	if err != nil {
+		return err
+	}
+	i.out.Slot, err = i.s.Put(ctx, adm, i.claim().Subject, st, i.in.Closure.Root.String())
+	return err
+}
+
+// judgeTree has a tree judged, against the one that the lock names and the one that this machine made before; either
+// may be zero.
+func (i *installation) judgeTree(made digest.Digest, observed evidence.Observed) (policy.Admitted, error) {
+	claim := i.claim()
+	if !i.in.Want.IsZero() {
+		claim.Want = []digest.Digest{i.in.Want}
+	}
+	i.out.Report = append(i.out.Report, evidence.Compare(claim, observed))
+	if !made.IsZero() {
+		i.out.Report = append(i.out.Report, OwnTreeEvidence(claim, made, observed))
+	}
+	return i.judge(i.out.Report)
+}
+
+// claim is what the lock claims of the tree, without a digest.
+func (i *installation) claim() evidence.Claim {
+	return evidence.Claim{
+		Subject: project.TreeSubject(i.in.Server, i.in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
 		Where: project.LockFile,
 	}
-	if in.Known != nil && len(in.Scripts) == 0 { // a script is run again: it may give another tree
-		shared, err := host.KeptOf[sharedTrees](w.Host.Kept).find(in)
-		if err != nil {
-			return out, err
-		}
-		shared.mu.Lock()
-		defer shared.mu.Unlock()
-		known := shared.made
-		if known.IsZero() {
-			known = in.Known()
-		}
-		if out.Slot, err = reuse(ctx, s, claim, known); err != nil {
-			return out, err
-		}
-		defer func() {
-			if out.Slot != nil {
-				shared.made = out.Slot.Digest
-			}
-		}()
-	}
-	var (
-		st       *store.Staging
-		observed evidence.Observed
-	)
-	if slot := out.Slot; slot != nil {
-		in.Made = slot.Digest
-		observed = evidence.Observed{Digests: []digest.Digest{slot.Digest}, Size: slot.Size, From: slot.Dir()}
-	} else {
-		if st, err = s.Stage(); err != nil {
-			return out, err
-		}
-		defer st.Discard()
-		installed := w.Host.Announce("installing %s: %s", in.Closure.Root, evidence.Count(len(t.Files), "file"))
-		err = in.Installer.Install(ctx, w.Host, order, t, st)
-		installed()
-		if err != nil {
-			return out, err
-		}
-		if observed, err = st.Measure(ctx); err != nil {
-			return out, err
-		}
-	}
-	if !in.Want.IsZero() {
-		claim.Want = []digest.Digest{in.Want}
-	}
-	out.Report = append(out.Report, evidence.Compare(claim, observed))
-	if !in.Made.IsZero() {
-		out.Report = append(out.Report, OwnTreeEvidence(claim, in.Made, observed))
-	}
-	adm, err := judge(out.Report)
-	if err != nil || out.Slot != nil {
-		return out, err
-	}
-	out.Slot, err = s.Put(ctx, adm, claim.Subject, st, in.Closure.Root.String())
-	return out, err
 }
 
 // sharedTrees are the trees that one command installed: servers whose closures are equal have theirs installed once.

@@ -61,28 +61,14 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 				errors.Unwrap(err).Error())
 		}
 	}
-	dir, err := e.projectOfRun(line.Project)
+	v, err := e.openProjectOfRun(line)
 	if err != nil {
 		e.refuse(err.Error())
 		e.judgeVariables(project.Server{})
 		return
 	}
-	e.runs = &Runs{Project: dir, Name: line.Name}
-	v, err := e.openProject(dir)
-	if err != nil {
-		if !slices.Contains(e.found, dir) {
-			e.found = append(e.found, dir) // what was accepted in it is missed, once
-		}
-		why := "its project cannot be read: " + err.Error()
-		if errors.Is(err, fs.ErrNotExist) {
-			why = "its project " + clients.QuoteText(dir) + " is gone"
-		}
-		e.refuse(why)
-		e.judgeVariables(project.Server{})
-		return
-	}
 	w := v.w
-	declared, err := w.Server(line.Name)
+	declared, undeclared := w.Server(line.Name)
 	entry, locked := w.Lock.Server(line.Name)
 	e.runs = &Runs{Project: w.Dir, Name: line.Name, Ref: entry.Ref}
 	e.judgeVariables(declared)
@@ -90,28 +76,63 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 		e.refuse("gives the server arguments that nobody approved: " +
 			clients.QuoteText(strings.Join(launcher.Redact(line.Extra), " ")))
 	}
-	owed := e.claim
-	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
 	switch {
-	case line.Name == "":
-		return // refused above
-	case err != nil:
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, clients.QuoteText(line.Name)+" is no server of "+
-			project.ConfigFile+" in "+w.Dir, ""))
-		return
-	case !locked && wasApproved(w, line.Name):
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, clients.QuoteText(line.Name)+
-			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
-		return
-	case !locked && declared.WhyUnlocked() != "":
-		e.addProjectEvidence(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
-		return
+	case line.Name == "": // refused above
+	case undeclared != nil:
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Project, clients.QuoteText(line.Name)+
+			" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
 	case !locked:
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+
-			clients.QuoteText(line.Name), "hallmark pin "+line.Name))
-		return
+		e.judgeUnlocked(w, line.Name, declared)
+	default:
+		e.judgeLocked(ctx, v, line.Name, declared, entry)
 	}
-	found, err := heldEvidence(ctx, v, line.Name, declared, entry)
+}
+
+// openProjectOfRun opens the project for which the entry runs hallmark. Its error says why the entry is refused.
+func (e *scannedEntry) openProjectOfRun(line clients.RunLine) (openedProject, error) {
+	dir, err := e.projectOfRun(line.Project)
+	if err != nil {
+		return openedProject{}, err
+	}
+	e.runs = &Runs{Project: dir, Name: line.Name}
+	v, err := e.openProject(dir)
+	if err == nil {
+		return v, nil
+	}
+	if !slices.Contains(e.found, dir) {
+		e.found = append(e.found, dir) // what was accepted in it is missed, once
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, errors.New("its project " + clients.QuoteText(dir) + " is gone")
+	}
+	return v, errors.New("its project cannot be read: " + err.Error())
+}
+
+// owedClaim is the claim that the project's lock owes about the server that the entry runs.
+func (e *scannedEntry) owedClaim() evidence.Claim {
+	c := e.claim
+	c.Scheme, c.Authority = evidence.Launch, evidence.Lock
+	return c
+}
+
+// judgeUnlocked judges an entry that runs a server that is declared, and not locked.
+func (e *scannedEntry) judgeUnlocked(w *workspace.Workspace, name string, declared project.Server) {
+	switch why := declared.WhyUnlocked(); {
+	case wasApproved(w, name):
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Machine, clients.QuoteText(name)+
+			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+name))
+	case why != "":
+		e.addProjectEvidence(evidence.Waive(e.owedClaim(), evidence.Observed{}, "is not locked: "+why))
+	default:
+		e.addProjectEvidence(evidence.Miss(e.owedClaim(), evidence.Project, "hallmark.lock has no entry for "+
+			clients.QuoteText(name), "hallmark pin "+name))
+	}
+}
+
+// judgeLocked judges an entry that runs a locked server, by what is locked of it and by what its guard noted.
+func (e *scannedEntry) judgeLocked(ctx context.Context, v openedProject, name string, declared project.Server,
+	entry project.ServerLock) {
+	found, err := heldEvidence(ctx, v, name, declared, entry)
 	if err != nil {
 		e.refuse("what is locked of it cannot be read: " + err.Error())
 		return
@@ -124,7 +145,7 @@ func (e *scannedEntry) judgeRun(ctx context.Context, args []string) {
 	if e.cover = Unapproved; approved {
 		e.cover = Guarded
 	}
-	if note, err := w.DriftNote(line.Name, entry); err == nil && note != nil && len(note.Items) > 0 {
+	if note, err := v.w.DriftNote(name, entry); err == nil && note != nil && len(note.Items) > 0 {
 		e.withheld = &Withheld{note.At, slices.Sorted(maps.Keys(note.Items))}
 	}
 }

@@ -118,13 +118,7 @@ func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResul
 		return r, errors.Join(all...)
 	}
 	if slices.ContainsFunc(r.Clients, func(c *ProtectedClient) bool { return len(c.Open()) > 0 }) {
-		if len(h.Places.Arguments()) > 0 && h.Places.State == place {
-			return r, evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than "+
-				"XDG_CONFIG_HOME, or HALLMARK_HOME in the place of both",
-				errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
-					"these variables would be refused"))
-		}
-		if err := clients.CheckProgram(o.Program, h.Getenv); err != nil {
+		if err := checkStartable(h, o.Program); err != nil {
 			return r, err
 		}
 	}
@@ -144,6 +138,19 @@ func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResul
 		}
 	}
 	return r, errors.Join(all...)
+}
+
+// checkStartable returns why clients could not start protected servers: the approvals would be beside the lock, or
+// program is none that they can start.
+func checkStartable(h *host.Host, program string) error {
+	place := h.Places.Config
+	if len(h.Places.Arguments()) > 0 && h.Places.State == place {
+		return evidence.Errorf(evidence.Refused, place, "set XDG_STATE_HOME to another directory than "+
+			"XDG_CONFIG_HOME, or HALLMARK_HOME in the place of both",
+			errors.New("would hold your approvals beside the lock, and a server that a client starts without "+
+				"these variables would be refused"))
+	}
+	return clients.CheckProgram(program, h.Getenv)
 }
 
 // checkReadable returns why the project in dir cannot be read; nil if it can, or if there is none. first is what its
@@ -183,20 +190,26 @@ func notCarried(h *host.Host, s Server) string {
 		"client that withholds such variables does not start it"
 }
 
+// client returns the client with an id, which is added if it is not there.
+func (r *ProtectResult) client(id string) *ProtectedClient {
+	i := slices.IndexFunc(r.Clients, func(c *ProtectedClient) bool { return c.ID == id })
+	if i < 0 {
+		i = len(r.Clients)
+		r.Clients = append(r.Clients, &ProtectedClient{ID: id, Name: clients.Title(id)})
+	}
+	return r.Clients[i]
+}
+
 // add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
 // any more. place is the project of the user's own clients.
 func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
-	i := slices.IndexFunc(r.Clients, func(c *ProtectedClient) bool { return c.ID == s.Client })
-	if i < 0 {
-		i = len(r.Clients)
-		r.Clients = append(r.Clients, &ProtectedClient{ID: s.Client, Name: clients.Title(s.Client)})
-	}
+	client := r.client(s.Client)
 	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
 		Starts: s.CommandLine()}
-	r.Clients[i].Servers = append(r.Clients[i].Servers, out)
+	client.Servers = append(client.Servers, out)
 	if s.Runs != nil {
 		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
 	}
@@ -276,8 +289,30 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 	if err := os.MkdirAll(h.Places.Config, 0o700); err != nil {
 		return err
 	}
+	pinned, err := pinClient(ctx, h, c.ID, open, o)
+	after, scanned := scanUser(ctx, h, o)
+	if scanned != nil {
+		return errors.Join(err, scanned)
+	}
+	p := &protection{h: h, client: c.ID, home: o.Home, after: after.Servers}
+	if pinned == 0 {
+		p.failed = err
+	}
+	var all []error
+	for _, s := range open {
+		if p.settle(ctx, s); s.Outcome != OutcomeProtected {
+			all = append(all, s.Err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// pinClient pins the open servers of a client, rewrites their entries, and stores in each what came of it. It returns
+// how many results there are.
+func pinClient(ctx context.Context, h *host.Host, client string, open []*ProtectedServer,
+	o ProtectOptions) (int, error) {
 	p := o.Pin
-	p.From, p.WriteConfig, p.Keep, p.Program = pin.ClientFiles{Client: c.ID, Home: o.Home}, true, true, o.Program
+	p.From, p.WriteConfig, p.Keep, p.Program = pin.ClientFiles{Client: client, Home: o.Home}, true, true, o.Program
 	p.Confirm = func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
 	pinned, err := pin.Pin(ctx, h, h.Places.Config, nil, p)
 	for _, x := range pinned {
@@ -290,37 +325,43 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 			}
 		}
 	}
-	after, scanned := scanUser(ctx, h, o)
-	if scanned != nil {
-		return errors.Join(err, scanned)
-	}
-	var all []error
-	for _, s := range open {
-		i := slices.IndexFunc(after.Servers, func(x Server) bool {
-			return x.Client == c.ID && x.File == s.File && x.Scope == s.Scope && x.Name == s.Name
-		})
-		switch {
-		case i >= 0 && after.Servers[i].State == StateGuarded:
-			s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(after.Servers[i]), nil
-			s.Server, s.Ref = after.Servers[i].Runs.Name, after.Servers[i].Runs.Ref
-			continue
-		case s.Err == nil && s.Server != "": // its entry was rewritten
-			why := "its entry is not found in the file"
-			if i >= 0 {
-				why = reasonOf(after.Servers[i])
-			}
-			s.Err = giveBack(ctx, h, c, s, o, after.Servers, why)
-		case s.Err == nil && err != nil && len(pinned) == 0:
-			s.Err = err
-		case s.Err == nil:
-			s.Err = evidence.Errorf(evidence.Refused, s.Name, "",
-				errors.New("is written in a way that is not taken over"))
+	return len(pinned), err
+}
+
+// protection is what is known of a client after its servers were pinned.
+type protection struct {
+	h      *host.Host
+	client string
+	home   string   // the user's
+	after  []Server // those that a scan finds now
+	failed error    // why nothing was pinned
+}
+
+// settle sets the outcome of a server that was to be protected. If its entry was rewritten and is not guarded, the
+// entry gets back what it was.
+func (p *protection) settle(ctx context.Context, s *ProtectedServer) {
+	i := slices.IndexFunc(p.after, func(x Server) bool {
+		return x.Client == p.client && x.File == s.File && x.Scope == s.Scope && x.Name == s.Name
+	})
+	switch {
+	case i >= 0 && p.after[i].State == StateGuarded:
+		s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(p.after[i]), nil
+		s.Server, s.Ref = p.after[i].Runs.Name, p.after[i].Runs.Ref
+		return
+	case s.Err == nil && s.Server != "": // its entry was rewritten
+		why := "its entry is not found in the file"
+		if i >= 0 {
+			why = reasonOf(p.after[i])
 		}
-		s.fail()
-		s.Hint = hintFor(s, c.ID, h.Places.Config)
-		all = append(all, s.Err)
+		s.Err = p.giveBack(ctx, s, why)
+	case s.Err == nil && p.failed != nil:
+		s.Err = p.failed
+	case s.Err == nil:
+		s.Err = evidence.Errorf(evidence.Refused, s.Name, "",
+			errors.New("is written in a way that is not taken over"))
 	}
-	return errors.Join(all...)
+	s.fail()
+	s.Hint = hintFor(s, p.client, p.h.Places.Config)
 }
 
 // hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is
@@ -363,13 +404,12 @@ func (s *ProtectedServer) fail() {
 
 // giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
 // says why. The server stays locked if another entry starts it.
-func giveBack(ctx context.Context, h *host.Host, c *ProtectedClient, s *ProtectedServer, o ProtectOptions,
-	all []Server, why string) error {
-	used := slices.ContainsFunc(all, func(x Server) bool {
+func (p *protection) giveBack(ctx context.Context, s *ProtectedServer, why string) error {
+	used := slices.ContainsFunc(p.after, func(x Server) bool {
 		return x.State == StateGuarded && x.Runs != nil && x.Runs.Name == s.Server
 	})
-	_, err := pin.Unpin(ctx, h, h.Places.Config, []string{s.Server}, pin.UnpinOptions{
-		Files: pin.ClientFiles{Client: c.ID, Home: o.Home}, KeepLock: used, Undeclare: !used, Each: true})
+	_, err := pin.Unpin(ctx, p.h, p.h.Places.Config, []string{s.Server}, pin.UnpinOptions{
+		Files: pin.ClientFiles{Client: p.client, Home: p.home}, KeepLock: used, Undeclare: !used, Each: true})
 	return errors.Join(evidence.Errorf(evidence.Refused, s.Name, "",
 		fmt.Errorf("would not be protected, and is as before: %s", why)), err)
 }

@@ -27,21 +27,9 @@ func UndoProtect(ctx context.Context, h *host.Host, home string, names []string)
 	var undone []pin.Unpinned
 	known := map[string]bool{}
 	for _, dir := range projects.dirs {
-		var chosen []string
-		for _, x := range projects.names[dir] {
-			chosen = append(chosen, x.server)
-		}
-		if len(names) > 0 {
-			chosen = nil
-			for _, x := range projects.names[dir] {
-				if slices.Contains(names, x.server) || slices.Contains(names, x.entry) {
-					chosen = append(chosen, x.server)
-					known[x.server], known[x.entry] = true, true
-				}
-			}
-			if len(chosen) == 0 {
-				continue
-			}
+		chosen := projects.choose(dir, names, known)
+		if len(names) > 0 && len(chosen) == 0 {
+			continue
 		}
 		own := dir == host.RealPath(h.Places.Config)
 		if own && len(names) == 0 {
@@ -82,6 +70,18 @@ type rewrittenIn struct {
 
 // rewrittenName is what an entry is called, and the server that it starts now.
 type rewrittenName struct{ entry, server string }
+
+// choose returns the servers of the project in dir that names name, by themselves or by their entry, and adds both to
+// known. Without names it returns all.
+func (r rewrittenIn) choose(dir string, names []string, known map[string]bool) (chosen []string) {
+	for _, x := range r.names[dir] {
+		if len(names) == 0 || slices.Contains(names, x.server) || slices.Contains(names, x.entry) {
+			chosen = append(chosen, x.server)
+			known[x.server], known[x.entry] = true, true
+		}
+	}
+	return chosen
+}
 
 // rewritten reads which entries of the user's files were rewritten. named says that the user named servers.
 func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []error, err error) {

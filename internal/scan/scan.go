@@ -189,75 +189,20 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	for _, dir := range scannedDirs(o) {
 		sc.projectOf("", dir)
 	}
-	out := &Result{Files: []string{}, Servers: []Server{}}
-	report := unread
-	settings := policy.Settings{RefuseWaived: o.Strict}
-	total, listed := 0, map[string]bool{}
-	for i := 0; i < len(files); i++ { // a file may add those that it names
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		f := files[i]
-		shown := host.RelativeTo(o.Dir, f.Path)
-		data, err := clients.Read(f)
-		if total += len(data); o.Project && total > maxScanned {
-			report = append(report, unreadableEvidence(shown,
-				fmt.Errorf("is not read, nor is any file after it: the "+
-					"clients' files of this checkout are larger than %d bytes", maxScanned)))
-			break
-		}
-		var servers []clients.Server
-		var commands []clients.Command
-		if err == nil {
-			servers, err = clients.Inspect(f, data)
-		}
-		if err == nil {
-			commands, err = clients.Commands(f, data)
-		}
-		again := listed[shown]
-		if listed[shown] = true; !again {
-			out.Files = append(out.Files, shown)
-		}
-		if err != nil {
-			if !again {
-				report = append(report, unreadableEvidence(shown, err))
-			}
-			continue
-		}
-		if !again {
-			report = append(report, elsewhereEvidence(sameFile(files, f), data, shown)...)
-		}
-		for _, c := range commands {
-			report = append(report, commandEvidence(c, shown))
-		}
-		for _, s := range servers {
-			if named, ok := sc.namedFile(f, s); ok {
-				if !slices.ContainsFunc(files, named.ReadBy) {
-					files = append(files, named)
-				}
-				continue
-			}
-			scanned, found := sc.judgeServer(ctx, f, s, shown)
-			v := policy.Judge(policy.Scan, settings, found)
-			scanned.Findings = v.Findings
-			scanned.Guarded = scanned.Cover == Guarded && v.Allowed() && len(scanned.AutoApprove) == 0
-			scanned.State = stateOf(scanned, s.Verify != "" && s.Verify != string(project.VerifyNone), v.Allowed())
-			if !v.Allowed() && scanned.Cover != Editor {
-				scanned.Cover = ""
-			}
-			out.Servers = append(out.Servers, scanned)
-			report = append(report, found...)
-		}
+	sc.files, sc.all = files, unread
+	if err := sc.scanAll(ctx); err != nil {
+		return nil, err
 	}
-	report = append(report, sc.removedEvidence()...)
+	sc.all = append(sc.all, sc.removedEvidence()...)
 	if o.Project && len(o.Clients) == 0 {
 		unmanaged, err := sc.unmanagedEvidence(ctx)
 		if err != nil {
 			return nil, err
 		}
-		report = append(report, unmanaged...)
+		sc.all = append(sc.all, unmanaged...)
 	}
-	out.Verdict = policy.Judge(policy.Scan, settings, report)
+	out := sc.out
+	out.Verdict = policy.Judge(policy.Scan, sc.settings(), sc.all)
 	for _, f := range out.Verdict.Findings {
 		if f.Class != evidence.OK || f.Warning {
 			out.Rules = append(out.Rules, f)
@@ -265,6 +210,80 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	}
 	return out, nil
 }
+
+// scanAll reads and judges the files, up to the limit of a checkout.
+func (sc *scan) scanAll(ctx context.Context) error {
+	total := 0
+	for i := 0; i < len(sc.files); i++ { // a file may add those that it names
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := clients.Read(sc.files[i])
+		if total += len(data); sc.o.Project && total > maxScanned {
+			sc.all = append(sc.all, unreadableEvidence(host.RelativeTo(sc.o.Dir, sc.files[i].Path),
+				fmt.Errorf("is not read, nor is any file after it: the "+
+					"clients' files of this checkout are larger than %d bytes", maxScanned)))
+			return nil
+		}
+		sc.scanFile(ctx, sc.files[i], data, err)
+	}
+	return nil
+}
+
+// scanFile judges the servers and the commands of a file with data, or reports that it cannot be read, as unread or
+// their parser says.
+func (sc *scan) scanFile(ctx context.Context, f clients.File, data []byte, unread error) {
+	shown := host.RelativeTo(sc.o.Dir, f.Path)
+	var servers []clients.Server
+	var commands []clients.Command
+	err := unread
+	if err == nil {
+		servers, err = clients.Inspect(f, data)
+	}
+	if err == nil {
+		commands, err = clients.Commands(f, data)
+	}
+	again := sc.listed[shown]
+	if sc.listed[shown] = true; !again {
+		sc.out.Files = append(sc.out.Files, shown)
+	}
+	if err != nil {
+		if !again {
+			sc.all = append(sc.all, unreadableEvidence(shown, err))
+		}
+		return
+	}
+	if !again {
+		sc.all = append(sc.all, elsewhereEvidence(sameFile(sc.files, f), data, shown)...)
+	}
+	for _, c := range commands {
+		sc.all = append(sc.all, commandEvidence(c, shown))
+	}
+	for _, s := range servers {
+		if named, ok := sc.namedFile(f, s); !ok {
+			sc.addServer(ctx, f, s, shown)
+		} else if !slices.ContainsFunc(sc.files, named.ReadBy) {
+			sc.files = append(sc.files, named)
+		}
+	}
+}
+
+// addServer judges one server of a file, and adds it to the result.
+func (sc *scan) addServer(ctx context.Context, f clients.File, s clients.Server, shown string) {
+	scanned, found := sc.judgeServer(ctx, f, s, shown)
+	v := policy.Judge(policy.Scan, sc.settings(), found)
+	scanned.Findings = v.Findings
+	scanned.Guarded = scanned.Cover == Guarded && v.Allowed() && len(scanned.AutoApprove) == 0
+	scanned.State = stateOf(scanned, s.Verify != "" && s.Verify != string(project.VerifyNone), v.Allowed())
+	if !v.Allowed() && scanned.Cover != Editor {
+		scanned.Cover = ""
+	}
+	sc.out.Servers = append(sc.out.Servers, scanned)
+	sc.all = append(sc.all, found...)
+}
+
+// settings are those by which the scan's evidence is judged.
+func (sc *scan) settings() policy.Settings { return policy.Settings{RefuseWaived: sc.o.Strict} }
 
 // lockedVersions returns the versions of the packages that the lock of the project in dir holds, by
 // ecosystem and name. An unreadable lock holds none here; hallmark check reports it.
@@ -305,6 +324,11 @@ type scan struct {
 
 	projects map[string]bool // by directory: whether it is a project of Hallmark
 	found    []string        // the projects that the scan passed
+
+	files  []clients.File  // those to read
+	listed map[string]bool // those that are in the result
+	all    evidence.Report // about all of them
+	out    *Result
 }
 
 // openedProject is a project as hallmark run reads it, or the error of that.
@@ -325,20 +349,20 @@ func newScan(h *host.Host, o Options) *scan {
 		root: root,
 		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
 		locked: lockedVersions(o.Dir), opened: map[string]openedProject{}, projects: map[string]bool{},
+		listed: map[string]bool{}, out: &Result{Files: []string{}, Servers: []Server{}},
 	}
 }
 
 // judgeServer judges one entry by the rules.
 func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Server, shown string) (Server,
 	evidence.Report) {
-	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
 		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
 		Place: evidence.Place{File: shown, Line: s.Line, Column: s.Column},
 	}
 	target, report := launcher.Declared{
 		Command: s.Command, Args: startedArguments(s), URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm,
-		Known: known,
+		Known: sc.lockedVersion,
 	}.Evidence(claim)
 	out := Server{
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
@@ -349,14 +373,7 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	if s.Starts != clients.StartsServer {
 		return out, nil
 	}
-	for _, p := range target.Packages {
-		version := known(p)
-		out.Packages = append(out.Packages, Package{
-			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin,
-			Pinned: p.Pinned(),
-			Locked: p.Pinned() && version != "" && p.Ref.Version() == version,
-		})
-	}
+	out.Packages = sc.packagesOf(target)
 	if s.Command != "" {
 		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
@@ -381,6 +398,24 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 		}
 	}
 	return out, append(report, own...)
+}
+
+// lockedVersion returns the version of a package that the scanned project's lock holds, "" if none.
+func (sc *scan) lockedVersion(p launcher.Package) string {
+	return sc.locked[artifact.Kind(p.Ecosystem)][p.Name]
+}
+
+// packagesOf returns the packages that a command line names.
+func (sc *scan) packagesOf(target launcher.Target) (all []Package) {
+	for _, p := range target.Packages {
+		version := sc.lockedVersion(p)
+		all = append(all, Package{
+			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin,
+			Pinned: p.Pinned(),
+			Locked: p.Pinned() && version != "" && p.Ref.Version() == version,
+		})
+	}
+	return all
 }
 
 // launcherVariables are the beginnings of variables that launchers read themselves, and plainVariables those of them

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,9 +71,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	}
 	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
 	if len(o.Clients) > 0 {
-		for key, starts := range before.Entries { // those of other clients are not looked at
-			now.Entries[key] = starts
-		}
+		maps.Copy(now.Entries, before.Entries) // those of other clients are not looked at
 	}
 	if !before.Looked.IsZero() {
 		r.Looked = &before.Looked
@@ -83,32 +82,10 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		if !s.User || s.Starts != clients.StartsServer {
 			continue
 		}
-		file := s.File
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(o.Dir, file)
-		}
-		if abs, err := filepath.Abs(file); err == nil {
-			file = abs
-		}
-		if real, err := filepath.EvalSymlinks(file); err == nil {
-			file = real
-		}
-		place := digestOf(s.Client, file, s.Scope, s.Name)
+		place := digestOf(s.Client, realFile(o.Dir, s.File), s.Scope, s.Name)
 		times[place]++ // a member may stand in a file twice
 		key := digestOf(place, strconv.Itoa(times[place]))
-		starts := digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments, []string{"\x01"},
-			slices.Sorted(slices.Values(s.Variables)))...)
-		was, known := before.Entries[key]
-		switch {
-		case s.State == StateGuarded || s.State == StateEditor:
-			starts = was
-		case before.Looked.IsZero():
-		case !known:
-			s.News = NewEntry
-		case was != "" && was != starts:
-			s.News = ChangedEntry
-		}
-		now.Entries[key] = starts
+		now.Entries[key] = before.compare(key, s)
 	}
 	if len(now.Entries) > maxSeenEntries {
 		return fmt.Errorf("there are more than %d servers", maxSeenEntries)
@@ -118,6 +95,37 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		return err
 	}
 	return durable.WriteFile(name, append(data, '\n'), 0o600)
+}
+
+// realFile returns the absolute path of a file that is named from dir, links resolved as far as that can be done.
+func realFile(dir, file string) string {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	return file
+}
+
+// compare sets News of a server whose entry has a key, and returns what is to be remembered of what it starts.
+func (before seenServers) compare(key string, s *Server) (starts string) {
+	starts = digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments, []string{"\x01"},
+		slices.Sorted(slices.Values(s.Variables)))...)
+	was, known := before.Entries[key]
+	switch {
+	case s.State == StateGuarded || s.State == StateEditor:
+		return was
+	case before.Looked.IsZero():
+	case !known:
+		s.News = NewEntry
+	case was != "" && was != starts:
+		s.News = ChangedEntry
+	}
+	return starts
 }
 
 // readSeen reads the file of what was seen. One that is missing, or damaged, holds nothing; one of a later version is

@@ -78,42 +78,21 @@ func parseUnfilled(data []byte) (*project.Config, error) {
 // those of v, in its order; without a block one is added behind the command. Everything
 // else stays. A deprecated checksum has to be migrated first.
 func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
-	all, err := tomltext.Keys(data)
+	at, err := findVerify(data, name)
 	if err != nil {
-		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
-	}
-	values := map[int]tomltext.Key{} // by the index in files, or 0
-	var command *tomltext.Key
-	block := false
-	for i, p := range all {
-		switch {
-		case isServerKey(p.Path, "checksum") && p.Path[2] == name:
-			return nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first",
-					surface.Escape(name)))
-		case isServerKey(p.Path, "command") && p.Path[2] == name && p.Last:
-			command = &all[i]
-		case isServerKey(p.Path, "verify") && p.Path[2] == name:
-			block = true
-			if rest := p.Path[4:]; p.Last && len(rest) == 1 && rest[0] == "value" {
-				values[0] = p
-			} else if p.Last && len(rest) == 3 && rest[0] == "files" && rest[2] == "value" {
-				n, _ := strconv.Atoi(rest[1])
-				values[n] = p
-			}
-		}
+		return nil, err
 	}
 	var edits []tomltext.Edit
 	switch {
-	case block && len(values) == len(v.Claims):
-		for n, p := range values {
+	case at.block && len(at.values) == len(v.Claims):
+		for n, p := range at.values {
 			edits = append(edits, tomltext.Replace(p.Value, strconv.Quote(v.Claims[n].Want.Hex())))
 		}
-	case block:
+	case at.block:
 		return nil, invalid(project.ConfigFile,
 			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`,
 				surface.Escape(name)))
-	case command == nil || len(v.Claims) != 1:
+	case at.command == nil || len(v.Claims) != 1:
 		return nil, invalid(project.ConfigFile,
 			fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
 	default:
@@ -123,7 +102,7 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 			text += "path = " + tomltext.Quote(c.Path) + ", "
 		}
 		text += fmt.Sprintf("algorithm = %q, value = %q }", c.Want.Algorithm(), c.Want.Hex())
-		edits = append(edits, insertBehind(data, *command, text))
+		edits = append(edits, insertBehind(data, *at.command, text))
 	}
 	out := tomltext.Apply(data, edits...)
 	c, err := parseUnfilled(out)
@@ -139,6 +118,41 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 				surface.Escape(name)))
 	}
 	return out, nil
+}
+
+// verifyKeys is where the verify block of a server stands in a hallmark.toml.
+type verifyKeys struct {
+	block   bool                 // there is one
+	values  map[int]tomltext.Key // by the index in files, or 0
+	command *tomltext.Key        // the server's; nil if it has none
+}
+
+// findVerify returns where the verify block of the server name stands. It fails if the server has a checksum instead.
+func findVerify(data []byte, name string) (verifyKeys, error) {
+	at := verifyKeys{values: map[int]tomltext.Key{}}
+	all, err := tomltext.Keys(data)
+	if err != nil {
+		return at, invalid(project.ConfigFile, tomltext.Explain(err))
+	}
+	for i, p := range all {
+		switch {
+		case isServerKey(p.Path, "checksum") && p.Path[2] == name:
+			return at, invalid(project.ConfigFile,
+				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first",
+					surface.Escape(name)))
+		case isServerKey(p.Path, "command") && p.Path[2] == name && p.Last:
+			at.command = &all[i]
+		case isServerKey(p.Path, "verify") && p.Path[2] == name:
+			at.block = true
+			if rest := p.Path[4:]; p.Last && len(rest) == 1 && rest[0] == "value" {
+				at.values[0] = p
+			} else if p.Last && len(rest) == 3 && rest[0] == "files" && rest[2] == "value" {
+				n, _ := strconv.Atoi(rest[1])
+				at.values[n] = p
+			}
+		}
+	}
+	return at, nil
 }
 
 // insertBehind inserts a member behind the command of a server, written as that is.
@@ -249,36 +263,7 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 		if err := project.CheckServerName(s.Name); err != nil {
 			return nil, invalid(fmt.Sprintf("%+q", s.Name), err)
 		}
-		key := s.Name
-		if strings.Contains(key, ".") {
-			key = tomltext.Quote(key)
-		}
-		lines := []string{"", "[providers.mcp." + key + "]"}
-		if s.Remote() {
-			lines = append(lines, `type = "http"`, "url = "+tomltext.Quote(s.URL))
-			var headers []string
-			for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-				headers = append(headers, tomltext.Quote(name)+" = "+tomltext.Quote(s.Headers[name]))
-			}
-			if len(headers) > 0 {
-				lines = append(lines, "headers = { "+strings.Join(headers, ", ")+" }")
-			}
-		} else {
-			lines = append(lines, "command = "+tomltext.Quote(s.Command))
-		}
-		for _, list := range []struct {
-			key    string
-			values []string
-		}{{"arguments", s.Arguments}, {"variables", s.Variables}} {
-			if len(list.values) > 0 {
-				var texts []string
-				for _, v := range list.values {
-					texts = append(texts, tomltext.Quote(v))
-				}
-				lines = append(lines, list.key+" = ["+strings.Join(texts, ", ")+"]")
-			}
-		}
-		out = append(out, strings.Join(lines, end)+end...)
+		out = append(out, strings.Join(serverTable(s), end)+end...)
 	}
 	c, err := project.ParseConfig(out)
 	if err != nil {
@@ -293,6 +278,40 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 		}
 	}
 	return out, nil
+}
+
+// serverTable returns the lines of the table of a server, after an empty one.
+func serverTable(s project.Server) []string {
+	key := s.Name
+	if strings.Contains(key, ".") {
+		key = tomltext.Quote(key)
+	}
+	lines := []string{"", "[providers.mcp." + key + "]"}
+	if s.Remote() {
+		lines = append(lines, `type = "http"`, "url = "+tomltext.Quote(s.URL))
+		var headers []string
+		for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+			headers = append(headers, tomltext.Quote(name)+" = "+tomltext.Quote(s.Headers[name]))
+		}
+		if len(headers) > 0 {
+			lines = append(lines, "headers = { "+strings.Join(headers, ", ")+" }")
+		}
+	} else {
+		lines = append(lines, "command = "+tomltext.Quote(s.Command))
+	}
+	for _, list := range []struct {
+		key    string
+		values []string
+	}{{"arguments", s.Arguments}, {"variables", s.Variables}} {
+		if len(list.values) > 0 {
+			var texts []string
+			for _, v := range list.values {
+				texts = append(texts, tomltext.Quote(v))
+			}
+			lines = append(lines, list.key+" = ["+strings.Join(texts, ", ")+"]")
+		}
+	}
+	return lines
 }
 
 // RemoveServers returns data without the tables of the servers called names, and everything else as it was. What
