@@ -115,18 +115,24 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		return p, explainPublish(doc, err)
 	}
 	p.Record = record
+	return p, p.judgeProof(ctx, log, doc, report)
+}
+
+// judgeProof judges what the log says of the record that was published, with the report of before.
+func (p *Publication) judgeProof(ctx context.Context, log *trail.Log, doc *serverjson.Document,
+	report evidence.Report) error {
 	more, err := p.logEvidence(ctx, log, doc)
 	if err == nil {
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
 		err = p.Verdict.Err()
 	}
 	if err != nil {
-		return p, &evidence.Error{
+		return &evidence.Error{
 			Subject: doc.Name + "@" + doc.Version,
 			Err:     fmt.Errorf("is published, but the registry did not prove that its log has it:\n%w", err),
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // addHashes returns the document with the hashes of its packages that it does not list; as it is if it lists all.
