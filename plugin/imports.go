@@ -135,23 +135,8 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	for len(queue) > 0 {
 		now := queue
 		queue = nil
-		found := make([]scanResult, len(now))
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(runtime.GOMAXPROCS(0))
-		for i, file := range now {
-			group.Go(func() error {
-				if ctx.Err() != nil {
-					return context.Cause(ctx)
-				}
-				if content := b.Contents[file]; bytes.HasPrefix(content, wasmMagic) {
-					found[i].imports, found[i].err = scanWasm(content)
-				} else {
-					found[i].imports, found[i].err = scan(file, content)
-				}
-				return nil
-			})
-		}
-		if err := group.Wait(); err != nil {
+		found, err := b.scanFiles(ctx, now, scan)
+		if err != nil {
 			return nil, err
 		}
 		for i, file := range now {
@@ -173,6 +158,27 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		}
 	}
 	return u, nil
+}
+
+// scanFiles scans files at the same time, and returns what each of them imports.
+func (b *Bundle) scanFiles(ctx context.Context, files []string, scan Scan) ([]scanResult, error) {
+	found := make([]scanResult, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range files {
+		group.Go(func() error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if content := b.Contents[file]; bytes.HasPrefix(content, wasmMagic) {
+				found[i].imports, found[i].err = scanWasm(content)
+			} else {
+				found[i].imports, found[i].err = scan(file, content)
+			}
+			return nil
+		})
+	}
+	return found, group.Wait()
 }
 
 // followTargets follows what a package.json names. It calls each with the files that Node may load for it, and

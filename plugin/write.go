@@ -27,26 +27,17 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 	if err != nil {
 		return nil, err
 	}
-	sums, err := b.sums(ctx)
+	sums, err := b.listChecksums(ctx)
 	if err != nil {
 		return nil, err
 	}
 	hashed := p.SelectFiles(b.Files)
-	dist := []member{
+	dist := append([]member{
 		{"hash", hash.String()},
 		{"hashes", []Hash{{FramedAlg, framed.String()}}},
 		{"fileCount", len(hashed)},
 		{"totalBytes", totalSize(hashed)},
-	}
-	if len(b.Files) <= maxChecksums {
-		list := []checksumWire{}
-		for _, f := range b.Files {
-			list = append(list, checksumWire{DistDir + "/" + f.Path, sums[f.Path].Hex()})
-		}
-		dist = append(dist, member{"coverage", "all"}, member{"checksums", map[string]any{"files": list}})
-	} else {
-		dist = append(dist, member{"coverage", nil}, member{"checksums", nil})
-	}
+	}, sums...)
 	profile := member{"x-hash-profile", nil}
 	if p != tree.Guide {
 		profile.value = p
@@ -71,6 +62,22 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 		return out, err
 	}
 	return setMembers(out, []member{{"x-hallmark-signatures", nil}}, nil)
+}
+
+// listChecksums returns the members of dist with the checksums of all files; without them if there are too many.
+func (b *Bundle) listChecksums(ctx context.Context) ([]member, error) {
+	sums, err := b.sums(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Files) > maxChecksums {
+		return []member{{"coverage", nil}, {"checksums", nil}}, nil
+	}
+	list := []checksumWire{}
+	for _, f := range b.Files {
+		list = append(list, checksumWire{DistDir + "/" + f.Path, sums[f.Path].Hex()})
+	}
+	return []member{{"coverage", "all"}, {"checksums", map[string]any{"files": list}}}, nil
 }
 
 // Sign returns the manifest with a signature over dist.hash and one over the whole

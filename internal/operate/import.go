@@ -148,37 +148,43 @@ func (i *importer) importRegistry(ctx context.Context) error {
 	if !p.Since.IsZero() {
 		i.out.Since = p.Since.Format(time.RFC3339)
 	}
-	for {
-		page, err := i.fetchPage(ctx, upstream, p)
-		if err != nil {
-			hint := "run it again; it goes on where it stopped"
-			var problem *registry.Problem
-			if errors.As(err, &problem) && problem.Status == 400 && p.Cursor != "" {
-				hint = "the registry does not know the cursor any more; run it again with --restart"
-			}
-			return evidence.Errorf(evidence.Operation, i.origin, hint, err)
-		}
-		for _, env := range page.Servers {
-			if err := i.importRecord(ctx, env); err != nil {
-				return evidence.Errorf(evidence.Operation, "registry", "", err)
-			}
-		}
-		next := page.Metadata.NextCursor
-		if next != "" && (next == p.Cursor || len(page.Servers) == 0) {
-			return evidence.Errorf(evidence.Operation, i.origin, "", errors.New("its pages do not end"))
-		}
-		p.Cursor = next
-		if next == "" {
-			p = registry.Progress{Since: p.Began.Add(-importOverlap)}
-		}
-		if err := i.db.SetProgress(ctx, i.origin, p); err != nil {
-			return evidence.Errorf(evidence.Operation, "registry", "", err)
-		}
-		i.tellProgress()
-		if next == "" {
-			return nil
+	for more := true; more; {
+		if more, err = i.importPage(ctx, upstream, &p); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// importPage imports the page at which p stands, stores the progress, and reports whether there are more pages.
+func (i *importer) importPage(ctx context.Context, upstream *client.Client, p *registry.Progress) (bool, error) {
+	page, err := i.fetchPage(ctx, upstream, *p)
+	if err != nil {
+		hint := "run it again; it goes on where it stopped"
+		var problem *registry.Problem
+		if errors.As(err, &problem) && problem.Status == 400 && p.Cursor != "" {
+			hint = "the registry does not know the cursor any more; run it again with --restart"
+		}
+		return false, evidence.Errorf(evidence.Operation, i.origin, hint, err)
+	}
+	for _, env := range page.Servers {
+		if err := i.importRecord(ctx, env); err != nil {
+			return false, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+	}
+	next := page.Metadata.NextCursor
+	if next != "" && (next == p.Cursor || len(page.Servers) == 0) {
+		return false, evidence.Errorf(evidence.Operation, i.origin, "", errors.New("its pages do not end"))
+	}
+	p.Cursor = next
+	if next == "" {
+		*p = registry.Progress{Since: p.Began.Add(-importOverlap)}
+	}
+	if err := i.db.SetProgress(ctx, i.origin, *p); err != nil {
+		return false, evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	i.tellProgress()
+	return next != "", nil
 }
 
 // tellProgress reports the counts so far.
@@ -373,25 +379,31 @@ func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err 
 	// Clients that follow this registry by time of update must see the record.
 	rec.UpdatedAt = now
 	if i.Restore {
-		integrity := env.Meta.Integrity
-		if env.Meta.Official == nil || integrity == nil || integrity.Document.IsZero() {
-			return rec, errors.New("is no record of an export")
-		}
-		rec.UpdatedAt = orNow(env.Meta.Official.UpdatedAt, now)
-		rec.Origin, rec.ImportedAt = integrity.ImportedFrom, time.Time{}
-		if integrity.ImportedAt != nil {
-			rec.ImportedAt = *integrity.ImportedAt
-		}
-		if !isArray(integrity.Evidence) ||
-			slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
-			return rec, errors.New("its evidence is no list")
-		}
-		rec.Evidence, rec.Build = integrity.Evidence, integrity.Build
-		if integrity.VerifiedAt != nil {
-			rec.VerifiedAt = *integrity.VerifiedAt
-		}
+		err = restoreMembers(&rec, env, now)
 	}
-	return rec, nil
+	return rec, err
+}
+
+// restoreMembers sets what an export says of a record of this registry: where it is from, and what was checked of it.
+func restoreMembers(rec *registry.Record, env registry.Envelope, now time.Time) error {
+	integrity := env.Meta.Integrity
+	if env.Meta.Official == nil || integrity == nil || integrity.Document.IsZero() {
+		return errors.New("is no record of an export")
+	}
+	rec.UpdatedAt = orNow(env.Meta.Official.UpdatedAt, now)
+	rec.Origin, rec.ImportedAt = integrity.ImportedFrom, time.Time{}
+	if integrity.ImportedAt != nil {
+		rec.ImportedAt = *integrity.ImportedAt
+	}
+	if !isArray(integrity.Evidence) ||
+		slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+		return errors.New("its evidence is no list")
+	}
+	rec.Evidence, rec.Build = integrity.Evidence, integrity.Build
+	if integrity.VerifiedAt != nil {
+		rec.VerifiedAt = *integrity.VerifiedAt
+	}
+	return nil
 }
 
 // isArray reports whether text is a JSON array.

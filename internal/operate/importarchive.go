@@ -88,14 +88,8 @@ func (a *archiveImporter) dropParts() {
 
 // insertArchive recomputes the record's claims, stores the archive, then inserts the record.
 func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.ArchiveRecord) error {
-	switch rec.Status {
-	case registry.Active, registry.Deprecated, registry.Deleted:
-	default:
-		a.addRefusedArchive(rec, fmt.Errorf("%+.100q is no status", string(rec.Status)))
-		return nil
-	}
-	if slices.ContainsFunc(rec.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
-		a.addRefusedArchive(rec, errors.New("a finding without a list of evidence"))
+	if err := checkArchiveRecord(rec); err != nil {
+		a.addRefusedArchive(rec, err)
 		return nil
 	}
 	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
@@ -139,11 +133,30 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		return fmt.Errorf("insert %s %+q: %w", rec.Kind, rec.Subject(), err)
 	default:
 		a.out.Added++
-		for _, f := range slices.Backward(rec.Findings) { // oldest first
-			f.Kind, f.Name, f.Version = ledger.Kind(got.Kind), got.Name, got.Version
-			if err := a.db.AddArchiveFinding(ctx, f); err != nil {
-				return fmt.Errorf("add a finding to %s %+q: %w", rec.Kind, rec.Subject(), err)
-			}
+		return a.addFindings(ctx, rec.Findings, got)
+	}
+	return nil
+}
+
+// checkArchiveRecord returns why a record of a dump cannot be one here, whatever its archive is.
+func checkArchiveRecord(rec registry.ArchiveRecord) error {
+	switch rec.Status {
+	case registry.Active, registry.Deprecated, registry.Deleted:
+	default:
+		return fmt.Errorf("%+.100q is no status", string(rec.Status))
+	}
+	if slices.ContainsFunc(rec.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+		return errors.New("a finding without a list of evidence")
+	}
+	return nil
+}
+
+// addFindings adds findings, which are given newest first, to an archive that was inserted.
+func (a *archiveImporter) addFindings(ctx context.Context, found []registry.Finding, to registry.ArchiveRecord) error {
+	for _, f := range slices.Backward(found) { // oldest first
+		f.Kind, f.Name, f.Version = ledger.Kind(to.Kind), to.Name, to.Version
+		if err := a.db.AddArchiveFinding(ctx, f); err != nil {
+			return fmt.Errorf("add a finding to %s %+q: %w", to.Kind, to.Subject(), err)
 		}
 	}
 	return nil

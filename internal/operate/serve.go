@@ -90,13 +90,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
-	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
-	o.Fetch.Logger = o.Logger
-	if n := o.Limits.Checks; n > 0 {
-		// A publish whose hosts are slow must not block another one.
-		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
-	}
-	client := fetch.New(o.Fetch)
+	client := o.newClient()
 	issuer, err := openIssuer(ctx, o)
 	if err != nil {
 		return err
@@ -115,23 +109,49 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	fed.Go(func() { log.Feed(feeding, o.Witnesses) })
 	defer fed.Wait()
 	defer stopFeeding()
-	handler, err := pages.NewSite(api.Config{
-		Records: records, Blobs: blobs, Log: log,
+	config := o.siteConfig(client)
+	config.Records, config.ArchiveRecords, config.Statuses, config.Tokens = records, records, records, records.Tokens()
+	config.Blobs, config.Log, config.Issuer, config.CurrentPolicy = blobs, log, issuer, current.get
+	handler, err := pages.NewSite(config)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, "registry", "", err)
+	}
+	return serveSite(ctx, o, handler, func() {
+		current.reload(o)
+		reloadCredentials(o, client)
+	})
+}
+
+// newClient completes the options of fetching for packages that anyone may name, and returns their client.
+func (o *ServeOptions) newClient() *fetch.Client {
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
+	o.Fetch.Logger = o.Logger
+	if n := o.Limits.Checks; n > 0 {
+		// A publish whose hosts are slow must not block another one.
+		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+	}
+	return fetch.New(o.Fetch)
+}
+
+// siteConfig returns the configuration of a site, without what it keeps and who signs for it. The client fetches what
+// is published.
+func (o ServeOptions) siteConfig(client *fetch.Client) api.Config {
+	return api.Config{
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
 		IsAsked: client.AsksAt, NoneIsAnonymous: true,
-		CurrentPolicy: current.get,
-		Archives:      registry.ArchiveKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Archives:  registry.ArchiveKinds(archive.Limits{Packed: o.ArchiveLimit}),
 		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
-		Statuses:  records, Tokens: records.Tokens(),
-		Issuer: issuer, Logins: o.Login.Offered, Outside: newOutside(o), GitHubClient: o.Login.GitHubClient,
+		Logins:    o.Login.Offered, Outside: newOutside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
 		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
-	})
-	if err != nil {
-		return evidence.Errorf(evidence.Validation, "registry", "", err)
 	}
+}
+
+// serveSite serves a site, and the profiles of the program if they have an address, until ctx ends, and calls reload
+// for each signal. Then it lets requests finish.
+func serveSite(ctx context.Context, o ServeOptions, handler http.Handler, reload func()) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
@@ -153,8 +173,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	for {
 		select {
 		case <-o.Reload:
-			current.reload(o)
-			reloadCredentials(o, client)
+			reload()
 			continue
 		case err = <-done:
 		case <-ctx.Done():

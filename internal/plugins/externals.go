@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -144,7 +145,25 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 	if err != nil {
 		return nil, err
 	}
-	there, elsewhere := map[artifact.Ref]bool{}, map[artifact.Ref]bool{}
+	there, elsewhere := x.sortPackages(c)
+	if err := x.noteLeftOut(ctx, h, m, order, there, elsewhere); err != nil {
+		return nil, err
+	}
+	if len(there) == 0 {
+		return x, nil
+	}
+	if err := x.unpack(ctx, h, m, closure.Order{Closure: c, Where: "npm's resolution",
+		Claims: order.claims}); err != nil {
+		return nil, err
+	}
+	native := policy.Judge(policy.Plugin, policy.Settings{}, nativeEvidence(m, x.files, flags))
+	return x, native.Err()
+}
+
+// sortPackages returns the packages of a closure that are installed on this platform, and those for others. It names
+// the former, and those of them with scripts.
+func (x *Externals) sortPackages(c *project.Closure) (there, elsewhere map[artifact.Ref]bool) {
+	there, elsewhere = map[artifact.Ref]bool{}, map[artifact.Ref]bool{}
 	for _, p := range c.Packages {
 		if p.Ref.IsZero() {
 			continue
@@ -157,24 +176,13 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 			x.Scripts = append(x.Scripts, p.Ref.String())
 		}
 	}
-	if err := x.noteLeftOut(ctx, h, m, order, there, elsewhere); err != nil {
-		return nil, err
-	}
-	if len(there) == 0 {
-		return x, nil
-	}
 	for ref := range there {
 		x.Packages = append(x.Packages, ref.String())
 	}
 	slices.Sort(x.Packages)
 	slices.Sort(x.Scripts)
 	x.Scripts = slices.Compact(x.Scripts)
-	if err := x.unpack(ctx, h, m, closure.Order{Closure: c, Where: "npm's resolution",
-		Claims: order.claims}); err != nil {
-		return nil, err
-	}
-	native := policy.Judge(policy.Plugin, policy.Settings{}, nativeEvidence(m, x.files, flags))
-	return x, native.Err()
+	return there, elsewhere
 }
 
 // noteLeftOut finds out why optional packages are not among those that are installed: there has those
@@ -244,7 +252,12 @@ func (x *Externals) unpack(ctx context.Context, h *host.Host, m *plugin.Manifest
 	if err != nil {
 		return err
 	}
-	lock, err := order.Closure.Encode()
+	return x.finishStaging(m, order.Closure)
+}
+
+// finishStaging writes the lock of the packages beside them, and lists all files that npm unpacked.
+func (x *Externals) finishStaging(m *plugin.Manifest, c *project.Closure) error {
+	lock, err := c.Encode()
 	if err != nil {
 		return err
 	}

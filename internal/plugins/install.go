@@ -52,115 +52,149 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	s, err := fetchPlugin(ctx, h, from, o, &target)
+	i := &installer{host: h, from: from, dir: o.Dir, target: target}
+	if i.source, err = fetchPlugin(ctx, h, from, o, &i.target); err != nil {
+		return nil, err
+	}
+	if err := i.check(ctx); err != nil || !i.out.Result.Verdict.Allowed() {
+		return i.out, err
+	}
+	lock, err := i.makeLock(ctx, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.Inspect(from)
-	if err != nil {
-		return nil, err
-	}
-	known, err := findPredecessor(h, o.Dir, m.Name)
-	if err != nil {
-		return nil, err
-	}
-	target.Strict = target.Strict || known.wasStrict()
-	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
-	r, err := s.check(ctx, from, target)
-	if err != nil {
-		return nil, err
-	}
-	// judged by Locked; the lock keeps it
-	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
-	in := &Installation{Result: r}
-	if !r.Verdict.Allowed() {
-		return in, nil
-	}
-	source := s.source
-	if source == "" {
-		if source, err = filepath.Abs(from); err != nil {
-			return nil, err
-		}
-	}
-	hashed := r.Profile.SelectFiles(s.Bundle.Files)
-	origin := FromZip
-	if s.Zip.IsZero() {
-		origin = FromDirectory
-	}
-	makeLock := func(modules []tree.File, open tree.Open) (data []byte, err error) {
-		files, err := s.filesHash(ctx, modules, open)
-		if err != nil {
-			return nil, nameSubject(from, err)
-		}
-		in.Lock, err = NewInstallLock(r.Verdict.Admitted(), r, files, InstallLock{
-			From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-			FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
-		})
-		if err != nil {
-			return nil, err
-		}
-		return in.Lock.Encode()
-	}
-	lock, err := makeLock(nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := requirePlainDir(o.Dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
-		return nil, evidence.Errorf(evidence.Operation, o.Dir, "", err)
-	}
-	unlock, err := h.Lock(ctx, filepath.Join(o.Dir, pluginsLock), "a change of the plugins in "+o.Dir, pluginsWait)
+	unlock, err := i.lockDir(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	removeDeadStagings(o.Dir)
-	path := filepath.Join(o.Dir, r.Manifest.Subject())
-	_, absent := os.Lstat(path)
-	if absent == nil {
-		if done, err := in.acceptInstalled(ctx, h, path, target); err != nil || done {
-			return in.orNone(err)
-		}
-	} else {
-		if known, err = findPredecessor(h, o.Dir, m.Name); err == nil {
-			err = known.checkVersion(r)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if m.MayHaveExternals() && target.Flags.AllowRuntimeDeps {
-		in.Externals, err = installExternals(ctx, h, m, target.Flags)
-		if err != nil {
-			return nil, err
-		}
-		defer in.Externals.discard()
-		if lock, err = makeLock(in.Externals.files, in.Externals.open); err != nil {
-			return nil, err
-		}
-	}
-	if absent == nil {
-		return in.orNone(in.adoptFiles(ctx, h, path, lock))
-	}
-	add := func(staging string) error { return in.addExternals(ctx, staging, target) }
-	if err := s.place(r, path, installPattern, map[string][]byte{plugin.LockFile: lock}, add); err != nil {
+	if err := i.install(ctx, lock); err != nil {
 		return nil, err
 	}
-	if err := rememberPlugin(ctx, h, path, in.Lock, r); err != nil {
-		return nil, err
-	}
-	in.Path = path
-	return in, nil
+	return i.out, nil
 }
 
-// orNone is the result of an install that failed or not.
-func (in *Installation) orNone(err error) (*Installation, error) {
+// installer is a running [Install].
+type installer struct {
+	host     *host.Host
+	from     string // as the user gave it
+	dir      string // directory of plugins
+	target   plugin.Host
+	source   *Source
+	manifest *plugin.Manifest
+	out      *Installation // nil until the plugin is checked
+}
+
+// check checks the plugin, also against what this machine accepted of it before, and sets the result.
+func (i *installer) check(ctx context.Context) (err error) {
+	if i.manifest, err = i.source.Inspect(i.from); err != nil {
+		return err
+	}
+	known, err := findPredecessor(i.host, i.dir, i.manifest.Name)
+	if err != nil {
+		return err
+	}
+	target := &i.target
+	target.Strict = target.Strict || known.wasStrict()
+	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
+	r, err := i.source.check(ctx, i.from, *target)
+	if err != nil {
+		return err
+	}
+	// judged by Locked; the lock keeps it
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
+	i.out = &Installation{Result: r}
+	return nil
+}
+
+// makeLock sets the lock of the plugin with these external packages beside it, and returns its text.
+func (i *installer) makeLock(ctx context.Context, modules []tree.File, open tree.Open) ([]byte, error) {
+	s, r := i.source, i.out.Result
+	source := s.source
+	if source == "" {
+		path, err := filepath.Abs(i.from)
+		if err != nil {
+			return nil, err
+		}
+		source = path
+	}
+	origin := FromZip
+	if s.Zip.IsZero() {
+		origin = FromDirectory
+	}
+	files, err := s.filesHash(ctx, modules, open)
+	if err != nil {
+		return nil, nameSubject(i.from, err)
+	}
+	hashed := r.Profile.SelectFiles(s.Bundle.Files)
+	i.out.Lock, err = NewInstallLock(r.Verdict.Admitted(), r, files, InstallLock{
+		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: i.host.Now().UTC(),
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: i.target.Flags, Strict: i.target.Strict,
+	})
 	if err != nil {
 		return nil, err
 	}
-	return in, nil
+	return i.out.Lock.Encode()
+}
+
+// lockDir creates the directory of plugins if it is missing, waits for its lock and removes what dead installs left
+// there.
+func (i *installer) lockDir(ctx context.Context) (unlock func(), err error) {
+	if err := requirePlainDir(i.dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(i.dir, 0o777); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, i.dir, "", err)
+	}
+	unlock, err = i.host.Lock(ctx, filepath.Join(i.dir, pluginsLock), "a change of the plugins in "+i.dir, pluginsWait)
+	if err != nil {
+		return nil, err
+	}
+	removeDeadStagings(i.dir)
+	return unlock, nil
+}
+
+// install places the plugin and its external packages, or accepts the same plugin that is there. Lock is the text of
+// its lock without such packages. The caller holds the lock of the directory.
+func (i *installer) install(ctx context.Context, lock []byte) error {
+	in, r := i.out, i.out.Result
+	path := filepath.Join(i.dir, r.Manifest.Subject())
+	_, absent := os.Lstat(path)
+	if absent == nil {
+		if done, err := in.acceptInstalled(ctx, i.host, path, i.target); err != nil || done {
+			return err
+		}
+	} else {
+		known, err := findPredecessor(i.host, i.dir, i.manifest.Name)
+		if err == nil {
+			err = known.checkVersion(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if i.manifest.MayHaveExternals() && i.target.Flags.AllowRuntimeDeps {
+		var err error
+		if in.Externals, err = installExternals(ctx, i.host, i.manifest, i.target.Flags); err != nil {
+			return err
+		}
+		defer in.Externals.discard()
+		if lock, err = i.makeLock(ctx, in.Externals.files, in.Externals.open); err != nil {
+			return err
+		}
+	}
+	if absent == nil {
+		return in.adoptFiles(ctx, i.host, path)
+	}
+	add := func(staging string) error { return in.addExternals(ctx, staging, i.target) }
+	if err := i.source.place(r, path, installPattern, map[string][]byte{plugin.LockFile: lock}, add); err != nil {
+		return err
+	}
+	if err := rememberPlugin(ctx, i.host, path, in.Lock, r); err != nil {
+		return err
+	}
+	in.Path = path
+	return nil
 }
 
 // addExternals moves the external packages into the directory in which the plugin is being written, and
@@ -249,19 +283,12 @@ func (in *Installation) acceptInstalled(ctx context.Context, h *host.Host, path 
 		there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature,
 			asked.SignerKeyID
 	}
-	lock, err := there.Encode()
-	if err != nil {
-		return false, err
-	}
-	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
-		return false, evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	return true, rememberPlugin(ctx, h, path, there, now)
+	return true, writeLock(ctx, h, path, there, now)
 }
 
 // adoptFiles completes an install whose path exists and of which this machine knows nothing: the files
 // must be those of this install, byte for byte, and get its lock.
-func (in *Installation) adoptFiles(ctx context.Context, h *host.Host, path string, lock []byte) error {
+func (in *Installation) adoptFiles(ctx context.Context, h *host.Host, path string) error {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return err
@@ -273,11 +300,20 @@ func (in *Installation) adoptFiles(ctx context.Context, h *host.Host, path strin
 		p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
 		return err
 	}
-	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
+	in.Path, in.Already = path, true
+	return writeLock(ctx, h, path, in.Lock, in.Result)
+}
+
+// writeLock writes the lock of the installed plugin in path, and records that this machine accepted it.
+func writeLock(ctx context.Context, h *host.Host, path string, l *InstallLock, r *plugin.Result) error {
+	data, err := l.Encode()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), data, 0o644); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	in.Path, in.Already = path, true
-	return rememberPlugin(ctx, h, path, in.Lock, in.Result)
+	return rememberPlugin(ctx, h, path, l, r)
 }
 
 // sumSizes returns the size of all files.

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -64,17 +65,25 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 	case l.From != "" && !slices.Contains([]InstallOrigin{FromZip, FromDirectory, InPlace}, l.From):
 		return bad("from is %+q, and none of zip, directory, in-place", string(l.From))
 	}
+	if err := l.readMembers(data); err != nil {
+		return bad("%w", err)
+	}
+	return &l, nil
+}
+
+// readMembers notes which members the text of a lock has, and which of them are not of this form.
+func (l *InstallLock) readMembers(data []byte) error {
 	var read, policy map[string]json.RawMessage
 	if err := json.Unmarshal(data, &read); err != nil {
-		return bad("%w", err)
+		return err
 	}
 	if text := read["policy"]; text != nil {
 		if err := json.Unmarshal(text, &policy); err != nil || policy == nil {
-			return bad("policy is not an object of flags")
+			return errors.New("policy is not an object of flags")
 		}
 	}
 	if _, versioned := read["installLockVersion"]; versioned && l.Format == 0 {
-		return bad("installLockVersion is 0; files without a version have no such member")
+		return errors.New("installLockVersion is 0; files without a version have no such member")
 	}
 	l.members = map[string]bool{}
 	members, flags := installMembers()
@@ -88,7 +97,7 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 			// The decoder takes other capitals for the same member, and other readers do not.
 			alike := slices.ContainsFunc(of.known, func(k string) bool { return strings.EqualFold(k, name) })
 			if !known && (alike || l.Format != 0) {
-				return bad("unknown member %+q", of.prefix+name)
+				return fmt.Errorf("unknown member %+q", of.prefix+name)
 			}
 			text := string(value)
 			l.members[of.prefix+name] = known && text != "null" && text != `""`
@@ -98,6 +107,12 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 		}
 	}
 	slices.Sort(l.further)
+	l.members["installedAt"] = l.members["installedAt"] && !l.InstalledAt.IsZero()
+	return l.readDemands(read)
+}
+
+// readDemands takes over what an older lock demands under other names.
+func (l *InstallLock) readDemands(read map[string]json.RawMessage) error {
 	for name, demand := range map[string]*bool{
 		"strictCapabilities": &l.demands.StrictCapabilities, "requireSignature": &l.demands.RequireSignatures,
 	} {
@@ -106,11 +121,10 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 			*demand = true
 		case "", "null", "false":
 		default:
-			return bad("%s is neither true nor false", name) // what demands something is not passed over
+			return fmt.Errorf("%s is neither true nor false", name) // what demands something is not passed over
 		}
 	}
-	l.members["installedAt"] = l.members["installedAt"] && !l.InstalledAt.IsZero()
-	return &l, nil
+	return nil
 }
 
 // hostForm reports whether the lock is one that a host program wrote when it loaded the plugin: it may lack

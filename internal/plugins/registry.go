@@ -56,6 +56,13 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 	if err := policy.Judge(policy.Plugin, policy.Settings{}, target.Outside).Err(); err != nil {
 		return nil, err
 	}
+	return d.download(ctx, upstream, rec, document)
+}
+
+// download fetches the zip of a record, and adds to the evidence how it compares with what the record claims. Document
+// is the digest of the record's manifest.
+func (d *download) download(ctx context.Context, upstream *client.Client, rec registry.ArchiveRecord,
+	document digest.Digest) (*Source, error) {
 	body, size, err := upstream.OpenArchive(ctx, string(ledger.Plugin), rec.Name, rec.Version)
 	if err != nil {
 		return nil, client.ExplainAnswer(rec.Subject(), evidence.Operation, err)
@@ -67,8 +74,8 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 	}
 	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
 	s, err := readZip(ctx, rec.Subject(),
-		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims,
-			transport)...)
+		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: d.options.Progress},
+		append(d.claims, transport)...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +91,7 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
 	compare := func(claim evidence.Claim, got digest.Digest, size int64, from string) {
-		target.Outside = append(target.Outside,
+		d.target.Outside = append(d.target.Outside,
 			evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
 	}
 	compare(transport, s.Zip, int64(len(s.Packed)), upstream.Base)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -215,25 +214,24 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 		TotalBytes: sumSizes(hashed),
 		Policy:     target.Flags, Strict: target.Strict,
 	}
-	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
-		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256
-		if old.From != "" {
-			lock.From = old.From
-		}
-	}
+	lock.keepSource(old, r)
 	if in.Lock, err = NewInstallLock(r.Verdict.Admitted(), r, p.files, lock); err != nil {
 		return nil, err
 	}
-	data, err := in.Lock.Encode()
-	if err != nil {
-		return nil, err
-	}
-	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
-		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
-	}
-	if err := rememberPlugin(ctx, h, dir, in.Lock, r); err != nil {
+	if err := writeLock(ctx, h, dir, in.Lock, r); err != nil {
 		return nil, err
 	}
 	in.Path = dir
 	return in, nil
+}
+
+// keepSource takes over where the plugin is from, if an older lock is of the same files. Old may be nil.
+func (l *InstallLock) keepSource(old *InstallLock, r *plugin.Result) {
+	if old == nil || old.Tree != r.Tree.String() || old.Manifest != r.ManifestHash().String() {
+		return
+	}
+	l.SourceURL, l.SHA256 = old.SourceURL, old.SHA256
+	if old.From != "" {
+		l.From = old.From
+	}
 }

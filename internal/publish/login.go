@@ -40,14 +40,30 @@ type LoginOptions struct {
 // Login gets a token from a registry and stores it for later commands.
 func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, error) {
 	where := "login " + o.Method
-	var method registry.LoginMethod
-	var proof any
+	method, proof, err := proveIdentity(ctx, h, o, where)
+	if err != nil {
+		return nil, err
+	}
+	got, err := o.Registry.Login(ctx, method, proof)
+	if err != nil {
+		return nil, explainLogin(where, err)
+	}
+	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"),
+		Expires: got.ExpiresAt}
+	return s, s.Save(ctx, h)
+}
+
+// proveIdentity returns what a login sends to the registry: the method, and the proof of who logs in. Where is the
+// subject of its errors.
+func proveIdentity(ctx context.Context, h *host.Host, o LoginOptions,
+	where string) (method registry.LoginMethod, proof any, err error) {
 	switch o.Method {
 	case "none":
-		method = registry.MethodNone
+		return registry.MethodNone, nil, nil
 	case "dns", "http":
 		if o.Domain == "" || o.Key == nil {
-			return nil, evidence.Errorf(evidence.Validation, where, "", errors.New("needs a domain and a private key"))
+			return "", nil, evidence.Errorf(evidence.Validation, where, "",
+				errors.New("needs a domain and a private key"))
 		}
 		method = registry.LoginMethod(o.Method)
 		place := "a TXT record of " + o.Domain
@@ -57,37 +73,26 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		o.Tell(fmt.Sprintf("%s must hold:\n  %s", surface.Escape(place), o.Key.Record()))
 		p, err := o.Key.Prove(o.Domain, h.Now())
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Operation, where, "", err)
+			return "", nil, evidence.Errorf(evidence.Operation, where, "", err)
 		}
-		proof = p
+		return method, p, nil
 	case "github":
-		method = registry.MethodGitHubAT
 		token := o.GitHubToken
 		if token == "" {
-			var err error
 			if token, err = authorizeDevice(ctx, h, o); err != nil {
-				return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
+				return "", nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
 			}
 		}
-		proof = map[string]string{"github_token": token}
+		return registry.MethodGitHubAT, map[string]string{"github_token": token}, nil
 	case "github-oidc":
-		method = registry.MethodGitHubOIDC
 		token, err := workflowToken(ctx, h, o.Registry.Base)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
+			return "", nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
 		}
-		proof = map[string]string{"oidc_token": token}
-	default:
-		return nil, evidence.Errorf(evidence.Validation, where,
-			"the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
+		return registry.MethodGitHubOIDC, map[string]string{"oidc_token": token}, nil
 	}
-	got, err := o.Registry.Login(ctx, method, proof)
-	if err != nil {
-		return nil, explainLogin(where, err)
-	}
-	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"),
-		Expires: got.ExpiresAt}
-	return s, s.Save(ctx, h)
+	return "", nil, evidence.Errorf(evidence.Validation, where,
+		"the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
 }
 
 // explainLogin adds a class to the error of a login. A registry need not offer every method, so 404
@@ -214,21 +219,37 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 	if err != nil {
 		return "", err
 	}
-	var device struct {
-		Code    string `json:"device_code"`
-		User    string `json:"user_code"`
-		Address string `json:"verification_uri"`
-		Expires int    `json:"expires_in"`
-		Pause   int    `json:"interval"`
-	}
-	if err := postJSON(ctx, base.JoinPath("login/device/code"),
-		map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+	device, err := requestDeviceCode(ctx, base, id)
+	if err != nil {
 		return "", err
 	}
-	if device.Code == "" || device.User == "" {
-		return "", errors.New("GitHub gave no code")
-	}
 	o.Tell(fmt.Sprintf("open %s\nand enter the code %s", surface.Escape(device.Address), surface.Escape(device.User)))
+	return pollDevice(ctx, h, base, id, device)
+}
+
+// deviceCode is a code that a person enters at GitHub.
+type deviceCode struct {
+	Code    string `json:"device_code"`
+	User    string `json:"user_code"`
+	Address string `json:"verification_uri"`
+	Expires int    `json:"expires_in"`
+	Pause   int    `json:"interval"`
+}
+
+// requestDeviceCode asks GitHub at base for a code for the application id.
+func requestDeviceCode(ctx context.Context, base *url.URL, id string) (device deviceCode, err error) {
+	if err := postJSON(ctx, base.JoinPath("login/device/code"),
+		map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+		return device, err
+	}
+	if device.Code == "" || device.User == "" {
+		return device, errors.New("GitHub gave no code")
+	}
+	return device, nil
+}
+
+// pollDevice asks GitHub until a person has entered the code, and returns the token.
+func pollDevice(ctx context.Context, h *host.Host, base *url.URL, id string, device deviceCode) (string, error) {
 	pause := min(max(cmp.Or(device.Pause, devicePause), 1), deviceMaxPause)
 	end := h.Now().Add(time.Duration(min(max(cmp.Or(device.Expires, deviceTime), 1), deviceMaxTime)) * time.Second)
 	for strays := 0; h.Now().Before(end); {

@@ -85,26 +85,12 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		if all, report, err = document.Observe(ctx, h, doc, where, true); err != nil {
 			return nil, err
 		}
-		var hashes []serverjson.FileHash // each once, as the same may stand in _meta too
-		for _, h := range doc.FileHashes {
-			if !slices.ContainsFunc(hashes, func(other serverjson.FileHash) bool { return other.Key == h.Key }) {
-				hashes = append(hashes, h)
-			}
-		}
-		listed := len(hashes)
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
 		if err := p.Verdict.Err(); err != nil {
 			return p, err
 		}
-		for _, s := range all {
-			if s.Hash.Key != "" && !isListed(doc, s) {
-				hashes = append(hashes, s.Hash)
-			}
-		}
-		if len(hashes) > listed {
-			if p.Document, err = serverjson.SetFileHashes(doc.Raw, hashes); err != nil {
-				return nil, evidence.Errorf(evidence.Validation, where, "", err)
-			}
+		if p.Document, err = addHashes(doc, all); err != nil {
+			return nil, evidence.Errorf(evidence.Validation, where, "", err)
 		}
 	}
 	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
@@ -126,32 +112,63 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 		return o.Registry.Publish(ctx, p.Document, o.Token)
 	})
 	if err != nil {
-		err = client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
-		e, ok := errors.AsType[*evidence.Error](err)
-		problem, answered := errors.AsType[*registry.Problem](err)
-		switch {
-		case ok && e.Kind == evidence.Operation && e.Hint == "":
-			e.Hint = "run the command again: what has arrived is not published twice"
-		case ok && answered && slices.ContainsFunc(problem.Errors,
-			func(e registry.ProblemError) bool { return e.Message == registry.WasDeleted }):
-			e.Hint = "give the document a new version, or take back the deletion: '" +
-				host.QuoteArguments([]string{"hallmark", "restore", doc.Name, doc.Version}) + "'"
-		}
-		return p, err
+		return p, explainPublish(doc, err)
 	}
 	p.Record = record
+	return p, p.judgeProof(ctx, log, doc, report)
+}
+
+// judgeProof judges what the log says of the record that was published, with the report of before.
+func (p *Publication) judgeProof(ctx context.Context, log *trail.Log, doc *serverjson.Document,
+	report evidence.Report) error {
 	more, err := p.logEvidence(ctx, log, doc)
 	if err == nil {
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
 		err = p.Verdict.Err()
 	}
 	if err != nil {
-		return p, &evidence.Error{
+		return &evidence.Error{
 			Subject: doc.Name + "@" + doc.Version,
 			Err:     fmt.Errorf("is published, but the registry did not prove that its log has it:\n%w", err),
 		}
 	}
-	return p, nil
+	return nil
+}
+
+// addHashes returns the document with the hashes of its packages that it does not list; as it is if it lists all.
+func addHashes(doc *serverjson.Document, all []*document.Subject) ([]byte, error) {
+	var hashes []serverjson.FileHash // each once, as the same may stand in _meta too
+	for _, h := range doc.FileHashes {
+		if !slices.ContainsFunc(hashes, func(other serverjson.FileHash) bool { return other.Key == h.Key }) {
+			hashes = append(hashes, h)
+		}
+	}
+	listed := len(hashes)
+	for _, s := range all {
+		if s.Hash.Key != "" && !isListed(doc, s) {
+			hashes = append(hashes, s.Hash)
+		}
+	}
+	if len(hashes) == listed {
+		return doc.Raw, nil
+	}
+	return serverjson.SetFileHashes(doc.Raw, hashes)
+}
+
+// explainPublish adds to the error of a publish what to do about it.
+func explainPublish(doc *serverjson.Document, err error) error {
+	err = client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
+	e, ok := errors.AsType[*evidence.Error](err)
+	problem, answered := errors.AsType[*registry.Problem](err)
+	switch {
+	case ok && e.Kind == evidence.Operation && e.Hint == "":
+		e.Hint = "run the command again: what has arrived is not published twice"
+	case ok && answered && slices.ContainsFunc(problem.Errors,
+		func(e registry.ProblemError) bool { return e.Message == registry.WasDeleted }):
+		e.Hint = "give the document a new version, or take back the deletion: '" +
+			host.QuoteArguments([]string{"hallmark", "restore", doc.Name, doc.Version}) + "'"
+	}
+	return err
 }
 
 // sendAgain calls send up to three times while what is between us and the registry fails, or the answer is lost: a

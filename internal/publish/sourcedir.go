@@ -56,31 +56,8 @@ func (d *SourceDir) List() error {
 	byPath := map[string]tree.File{}
 	refused := map[string]*tree.EntryError{}
 	for _, dir := range contentDirs {
-		info, err := d.Root.Lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err := d.listContents(dir, byPath, refused); err != nil {
 			return err
-		}
-		if !info.IsDir() {
-			refused[dir] = &tree.EntryError{Path: dir, Kind: tree.Kind(info.Mode())}
-			continue
-		}
-		below, err := fs.Sub(d.Root.FS(), dir)
-		if err != nil {
-			return err
-		}
-		files, others, err := tree.Scan(below, tree.Limits{})
-		if err != nil {
-			return err
-		}
-		for _, f := range files {
-			f.Path = dir + "/" + f.Path
-			byPath[f.Path] = f
-		}
-		for _, e := range others {
-			refused[dir+"/"+e.Path] = &tree.EntryError{Path: dir + "/" + e.Path, Kind: e.Kind}
 		}
 	}
 	var failed []error
@@ -100,6 +77,37 @@ func (d *SourceDir) List() error {
 		d.Files = append(d.Files, f)
 	}
 	return errors.Join(failed...)
+}
+
+// listContents adds the files below a content directory, and what is there besides files, by their paths.
+func (d *SourceDir) listContents(dir string, byPath map[string]tree.File, refused map[string]*tree.EntryError) error {
+	info, err := d.Root.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		refused[dir] = &tree.EntryError{Path: dir, Kind: tree.Kind(info.Mode())}
+		return nil
+	}
+	below, err := fs.Sub(d.Root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	files, others, err := tree.Scan(below, tree.Limits{})
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		f.Path = dir + "/" + f.Path
+		byPath[f.Path] = f
+	}
+	for _, e := range others {
+		refused[dir+"/"+e.Path] = &tree.EntryError{Path: dir + "/" + e.Path, Kind: e.Kind}
+	}
+	return nil
 }
 
 // statFile returns one regular file. It refuses a link on the way to the file, which may lead

@@ -53,31 +53,14 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	if o.Archive != "" {
 		return setArchiveStatus(ctx, o, subject)
 	}
-	var before []registry.Envelope
-	var err error
-	if o.Version == "" {
-		before, err = o.Registry.VersionsDeleted(ctx, o.Name)
-	} else {
-		var one *registry.Envelope
-		if one, err = o.Registry.GetDeleted(ctx, o.Name, o.Version); err == nil {
-			before = []registry.Envelope{*one}
-		}
-	}
+	before, err := readVersions(ctx, o)
 	if err != nil {
 		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
 	}
 	if o.Confirm != nil {
-		var states []VersionStatus
-		for _, env := range before {
-			_, version, err := registry.ReadName(env.Server)
-			if err != nil {
-				return 0, evidence.Errorf(evidence.Operation, subject, "", err)
-			}
-			s := VersionStatus{Version: version}
-			if env.Meta.Official != nil {
-				s.Status = env.Meta.Official.Status
-			}
-			states = append(states, s)
+		states, err := statusesOf(before)
+		if err != nil {
+			return 0, evidence.Errorf(evidence.Operation, subject, "", err)
 		}
 		if err := o.Confirm(states); err != nil {
 			return 0, err
@@ -92,6 +75,34 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
 	}
 	return 1, nil
+}
+
+// readVersions reads the records of a server whose status is to change, deleted ones too.
+func readVersions(ctx context.Context, o StatusOptions) ([]registry.Envelope, error) {
+	if o.Version == "" {
+		return o.Registry.VersionsDeleted(ctx, o.Name)
+	}
+	one, err := o.Registry.GetDeleted(ctx, o.Name, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	return []registry.Envelope{*one}, nil
+}
+
+// statusesOf returns the versions and statuses of records.
+func statusesOf(records []registry.Envelope) (states []VersionStatus, err error) {
+	for _, env := range records {
+		_, version, err := registry.ReadName(env.Server)
+		if err != nil {
+			return nil, err
+		}
+		s := VersionStatus{Version: version}
+		if env.Meta.Official != nil {
+			s.Status = env.Meta.Official.Status
+		}
+		states = append(states, s)
+	}
+	return states, nil
 }
 
 // setArchiveStatus is [SetStatus] for archives.

@@ -200,71 +200,107 @@ func (s *Server) archiveStatus(
 // routed by the library, whose patterns do not know names of two parts. A registry with a
 // log has the path of its entries.
 func describeArchives(api *huma.OpenAPI, k registry.ArchiveKind, logged bool) {
-	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
-	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
-		problems := &huma.Response{Description: "Error",
-			Content: map[string]*huma.MediaType{
-				registry.ProblemType: {Schema: schema(reflect.TypeFor[registry.Problem]())}}}
-		return map[string]*huma.Response{
-			"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
-	}
-	param := func(in, name, doc string) *huma.Param {
-		return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path",
-			Schema: &huma.Schema{Type: huma.TypeString}}
-	}
-	bytes := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-	page, one := schema(reflect.TypeFor[registry.ArchivePage]()), schema(reflect.TypeFor[registry.ArchiveAnswer]())
-	secured := []map[string][]string{{"bearer": {}}}
-	name := param("path", "name", "URL-encoded name, @scope/name with or without its slash encoded")
-	version := param("path", "version", "Exact version, or latest")
-	cursor, deleted := param("query", "cursor", "metadata.nextCursor of the page before"),
-		param("query", "include_deleted", "Records with the status deleted too")
-	kind, kinds := string(k.Kind), registry.Plural(k.Kind)
 	for _, prefix := range []string{"/v0", "/v0.1"} {
-		add := func(id, method, path, summary string, o huma.Operation) {
-			o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(prefix, "/")+"-"+id+"-"+kind, method,
-				prefix+"/"+kinds+path, summary
-			api.AddOperation(&o)
-		}
-		get := func(id, path, summary string, s *huma.Schema, params ...*huma.Param) {
-			add(id, http.MethodGet, path, summary,
-				huma.Operation{Parameters: params, Responses: answer("application/json", s)})
-		}
-		get("list", "", "List "+kinds, page, cursor, param("query", "limit", "1 to 100"),
-			param("query", "search", "Part of the name, at least 3 characters"),
-			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"),
-			deleted)
-		get("list-versions", "/{name}/versions", "List the versions of one "+kind, page, name, cursor, deleted)
-		get("get-version", "/{name}/versions/{version}", "Get one version with its proof", one, name, version, deleted)
-		if logged {
-			exact := param("path", "version", "Exact version")
-			get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version",
-				schema(reflect.TypeFor[registry.RecordEntries]()), name, exact)
-		}
-		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
-		download := answer("application/octet-stream", bytes)
-		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive",
-			huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
-		publishes := []*huma.Param{name}
-		if k.Shows {
-			publishes = append(publishes,
-				param("query", registry.SurfaceParameter,
-					"What its publisher says that its tools have as their fingerprint; the registry never runs it"))
-		}
-		published := answer("application/json", one)
-		published["201"] = published["200"]
-		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive",
-			huma.Operation{Parameters: publishes, Security: secured, Responses: published,
-				RequestBody: &huma.RequestBody{Required: true,
-					Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
-		change := &huma.RequestBody{Required: true,
-			Content: map[string]*huma.MediaType{
-				"application/json": {Schema: schema(reflect.TypeFor[registry.StatusBody]())}}}
-		add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",
-			huma.Operation{Parameters: []*huma.Param{name, version}, Security: secured, RequestBody: change,
-				Responses: answer("application/json", one)})
-		add("set-all-statuses", http.MethodPatch, "/{name}/status", "Change the status of all versions",
-			huma.Operation{Parameters: []*huma.Param{name}, Security: secured, RequestBody: change,
-				Responses: answer("application/json", schema(reflect.TypeFor[registry.UpdatedArchives]()))})
+		d := archivePaths{api: api, kind: k, prefix: prefix,
+			name:    stringParam("path", "name", "URL-encoded name, @scope/name with or without its slash encoded"),
+			version: stringParam("path", "version", "Exact version, or latest")}
+		d.page, d.one = d.schema(reflect.TypeFor[registry.ArchivePage]()),
+			d.schema(reflect.TypeFor[registry.ArchiveAnswer]())
+		d.addReads(logged)
+		d.addWrites()
 	}
+}
+
+// archivePaths adds the paths of a kind under one prefix.
+type archivePaths struct {
+	api           *huma.OpenAPI
+	kind          registry.ArchiveKind
+	prefix        string
+	name, version *huma.Param
+	page, one     *huma.Schema // of what most of them answer
+}
+
+// schema returns the schema of a type.
+func (d *archivePaths) schema(t reflect.Type) *huma.Schema {
+	return d.api.Components.Schemas.Schema(t, true, "")
+}
+
+// answer describes an answer of one media type, or a problem.
+func (d *archivePaths) answer(media string, s *huma.Schema) map[string]*huma.Response {
+	problems := &huma.Response{Description: "Error",
+		Content: map[string]*huma.MediaType{
+			registry.ProblemType: {Schema: d.schema(reflect.TypeFor[registry.Problem]())}}}
+	return map[string]*huma.Response{
+		"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
+}
+
+// stringParam describes a parameter, which a path must have.
+func stringParam(in, name, doc string) *huma.Param {
+	return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path",
+		Schema: &huma.Schema{Type: huma.TypeString}}
+}
+
+// add adds an operation.
+func (d *archivePaths) add(id, method, path, summary string, o huma.Operation) {
+	o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(d.prefix, "/")+"-"+id+"-"+string(d.kind.Kind), method,
+		d.prefix+"/"+registry.Plural(d.kind.Kind)+path, summary
+	d.api.AddOperation(&o)
+}
+
+// get adds an operation that answers JSON.
+func (d *archivePaths) get(id, path, summary string, s *huma.Schema, params ...*huma.Param) {
+	d.add(id, http.MethodGet, path, summary,
+		huma.Operation{Parameters: params, Responses: d.answer("application/json", s)})
+}
+
+// addReads adds what reads records and archives.
+func (d *archivePaths) addReads(logged bool) {
+	kind, kinds := string(d.kind.Kind), registry.Plural(d.kind.Kind)
+	cursor, deleted := stringParam("query", "cursor", "metadata.nextCursor of the page before"),
+		stringParam("query", "include_deleted", "Records with the status deleted too")
+	d.get("list", "", "List "+kinds, d.page, cursor, stringParam("query", "limit", "1 to 100"),
+		stringParam("query", "search", "Part of the name, at least 3 characters"),
+		stringParam("query", "version", "latest, or an exact version"),
+		stringParam("query", "updated_since", "RFC 3339 time"), deleted)
+	d.get("list-versions", "/{name}/versions", "List the versions of one "+kind, d.page, d.name, cursor, deleted)
+	d.get("get-version", "/{name}/versions/{version}", "Get one version with its proof", d.one, d.name, d.version,
+		deleted)
+	if logged {
+		exact := stringParam("path", "version", "Exact version")
+		d.get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version",
+			d.schema(reflect.TypeFor[registry.RecordEntries]()), d.name, exact)
+	}
+	d.get("get-latest", "/{name}/latest-version", "Get the latest version", d.one, d.name)
+	d.add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive",
+		huma.Operation{Parameters: []*huma.Param{d.name, d.version},
+			Responses: d.answer("application/octet-stream", archiveBytes())})
+}
+
+// archiveBytes returns the schema of an archive.
+func archiveBytes() *huma.Schema { return &huma.Schema{Type: huma.TypeString, Format: "binary"} }
+
+// addWrites adds what publishes archives and changes their status.
+func (d *archivePaths) addWrites() {
+	secured := []map[string][]string{{"bearer": {}}}
+	publishes := []*huma.Param{d.name}
+	if d.kind.Shows {
+		publishes = append(publishes,
+			stringParam("query", registry.SurfaceParameter,
+				"What its publisher says that its tools have as their fingerprint; the registry never runs it"))
+	}
+	published := d.answer("application/json", d.one)
+	published["201"] = published["200"]
+	d.add("publish", http.MethodPost, "/{name}/versions", "Publish an archive",
+		huma.Operation{Parameters: publishes, Security: secured, Responses: published,
+			RequestBody: &huma.RequestBody{Required: true,
+				Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: archiveBytes()}}}})
+	change := &huma.RequestBody{Required: true,
+		Content: map[string]*huma.MediaType{
+			"application/json": {Schema: d.schema(reflect.TypeFor[registry.StatusBody]())}}}
+	d.add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",
+		huma.Operation{Parameters: []*huma.Param{d.name, d.version}, Security: secured, RequestBody: change,
+			Responses: d.answer("application/json", d.one)})
+	d.add("set-all-statuses", http.MethodPatch, "/{name}/status", "Change the status of all versions",
+		huma.Operation{Parameters: []*huma.Param{d.name}, Security: secured, RequestBody: change,
+			Responses: d.answer("application/json", d.schema(reflect.TypeFor[registry.UpdatedArchives]()))})
 }

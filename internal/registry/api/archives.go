@@ -137,32 +137,40 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 	}
 	defer os.Remove(spool.Name())
 	defer spool.Close()
-	hasher := digest.NewHasher()
-	// One byte more than the limit tells an archive that is too large from one that is
-	// not; a client that is slow has its time to send each part, not the whole.
-	size, err := io.Copy(io.MultiWriter(spool, hasher),
-		io.LimitReader(&steadyReader{ctx, r.Body, http.NewResponseController(w)}, h.Limit+1))
-	switch {
-	case size > h.Limit:
-		return h.tooLarge()
-	case err != nil && ctx.Err() == nil:
-		return registry.NewProblem(http.StatusBadRequest, "the archive did not arrive whole: %d bytes", size)
-	case err != nil:
+	u := Upload{Name: name, Grant: grant, Request: r, Bytes: spool}
+	body := &steadyReader{ctx, r.Body, http.NewResponseController(w)}
+	if u.Digest, u.Size, err = h.receive(spool, body); err != nil {
 		return err
 	}
 	w.Header().Del("Connection")
-	u := Upload{Name: name, Grant: grant, Request: r, Digest: hasher.Digest(digest.SHA256), Size: size, Bytes: spool}
 	keep := func(ctx context.Context) error {
 		_, err := h.Blobs.Put(ctx, u.Digest, u.Size, u.Bytes)
 		return err
 	}
 	// Judging and keeping take their time too, before there is an answer to send.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(h.Timeout + registry.WriteTimeout))
-	status, body, err := h.Accept(ctx, u, keep)
+	status, answer, err := h.Accept(ctx, u, keep)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, status, body)
+	return writeJSON(w, status, answer)
+}
+
+// receive writes the body of an upload to a file, and returns its digest and size.
+func (h *archives) receive(spool io.Writer, body *steadyReader) (sum digest.Digest, size int64, err error) {
+	hasher := digest.NewHasher()
+	// One byte more than the limit tells an archive that is too large from one that is
+	// not; a client that is slow has its time to send each part, not the whole.
+	size, err = io.Copy(io.MultiWriter(spool, hasher), io.LimitReader(body, h.Limit+1))
+	switch {
+	case size > h.Limit:
+		return sum, size, h.tooLarge()
+	case err != nil && body.ctx.Err() == nil:
+		return sum, size, registry.NewProblem(http.StatusBadRequest, "the archive did not arrive whole: %d bytes", size)
+	case err != nil:
+		return sum, size, err
+	}
+	return hasher.Digest(digest.SHA256), size, nil
 }
 
 // tooLarge refuses an upload, the rest of which is not read.

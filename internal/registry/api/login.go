@@ -32,9 +32,9 @@ type noneInput struct {
 }
 
 // loginRoutes registers an operation for each method, offered or not.
-func (s *Server) loginRoutes(api huma.API, post func(id, path, summary string) huma.Operation) {
+func (s *Server) loginRoutes(api huma.API) {
 	op := func(m registry.LoginMethod, summary string) huma.Operation {
-		o := post("login-"+string(m), "/auth/"+string(m), summary)
+		o := s.postOperation("login-"+string(m), "/auth/"+string(m), summary)
 		o.MaxBodyBytes = maxLoginBody
 		o.SkipValidateBody = false
 		return o

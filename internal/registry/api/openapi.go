@@ -21,7 +21,38 @@ type description struct {
 // describe completes what the HTTP library derived from the types: members of raw JSON
 // have the schema of what is in them, and errors are problems.
 func describe(api *huma.OpenAPI) (*description, error) {
-	schemas := api.Components.Schemas
+	document := describeDocuments(api.Components.Schemas)
+	problem := api.Components.Schemas.Schema(reflect.TypeFor[registry.Problem](), true, "Problem")
+	api.Info.Description = "An MCP registry that recomputes the hashes of what is published. They show integrity, " +
+		"not authenticity: that files are those that were hashed, not who made them."
+	api.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"bearer": {Type: "http", Scheme: "bearer", Description: "What a login answers, or an API token"},
+	}
+	for _, op := range operations(api) {
+		describeOperation(op, document, problem)
+	}
+	// Nothing refers to the library's own form of an error any more.
+	delete(api.Components.Schemas.Map(), "ErrorModel")
+	delete(api.Components.Schemas.Map(), "ErrorDetail")
+
+	text, err := api.YAML()
+	if err != nil {
+		return nil, err
+	}
+	page, err := docsPage(api)
+	if err != nil {
+		return nil, err
+	}
+	return &description{
+		api:  api,
+		yaml: serveFixed("application/yaml", text, ""),
+		page: serveFixed("text/html; charset=utf-8", page, Security),
+	}, nil
+}
+
+// describeDocuments describes the members of records that are raw JSON to the library, and returns the schema of a
+// server.json.
+func describeDocuments(schemas huma.Registry) *huma.Schema {
 	document := schemas.Schema(reflect.TypeFor[v0.ServerJSON](), true, "ServerJSON")
 	if s := schemas.SchemaFromRef(document.Ref); s != nil {
 		s.Description = "server.json, as it was published"
@@ -58,51 +89,30 @@ func describe(api *huma.OpenAPI) (*description, error) {
 			"size":      {Type: huma.TypeInteger, Description: "Their number"},
 			"reason":    {Type: huma.TypeString},
 		}}})
-	problem := schemas.Schema(reflect.TypeFor[registry.Problem](), true, "Problem")
+	return document
+}
 
-	api.Info.Description = "An MCP registry that recomputes the hashes of what is published. They show integrity, " +
-		"not authenticity: that files are those that were hashed, not who made them."
-	api.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"bearer": {Type: "http", Scheme: "bearer", Description: "What a login answers, or an API token"},
+// describeOperation completes an operation by the schemas of documents and problems, and by its security.
+func describeOperation(op *huma.Operation, document, problem *huma.Schema) {
+	if op.RequestBody != nil &&
+		(strings.HasSuffix(op.Path, "/publish") || strings.HasSuffix(op.Path, "/validate")) {
+		op.RequestBody.Required = true
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": {Schema: document}}
 	}
-	for _, op := range operations(api) {
-		if op.RequestBody != nil &&
-			(strings.HasSuffix(op.Path, "/publish") || strings.HasSuffix(op.Path, "/validate")) {
-			op.RequestBody.Required = true
-			op.RequestBody.Content = map[string]*huma.MediaType{"application/json": {Schema: document}}
+	for status, response := range op.Responses {
+		if status[0] != '2' {
+			response.Content = map[string]*huma.MediaType{registry.ProblemType: {Schema: problem}}
 		}
-		for status, response := range op.Responses {
-			if status[0] != '2' {
-				response.Content = map[string]*huma.MediaType{registry.ProblemType: {Schema: problem}}
-			}
+	}
+	// A clone, as the operation of the other prefix has the same array.
+	op.Parameters = slices.DeleteFunc(slices.Clone(op.Parameters), func(p *huma.Param) bool {
+		if p.In == "header" && p.Name == "Authorization" {
+			// A header of this name is to be described as security.
+			op.Security = []map[string][]string{{"bearer": {}}}
+			return true
 		}
-		// A clone, as the operation of the other prefix has the same array.
-		op.Parameters = slices.DeleteFunc(slices.Clone(op.Parameters), func(p *huma.Param) bool {
-			if p.In == "header" && p.Name == "Authorization" {
-				// A header of this name is to be described as security.
-				op.Security = []map[string][]string{{"bearer": {}}}
-				return true
-			}
-			return false
-		})
-	}
-	// Nothing refers to the library's own form of an error any more.
-	delete(schemas.Map(), "ErrorModel")
-	delete(schemas.Map(), "ErrorDetail")
-
-	text, err := api.YAML()
-	if err != nil {
-		return nil, err
-	}
-	page, err := docsPage(api)
-	if err != nil {
-		return nil, err
-	}
-	return &description{
-		api:  api,
-		yaml: serveFixed("application/yaml", text, ""),
-		page: serveFixed("text/html; charset=utf-8", page, Security),
-	}, nil
+		return false
+	})
 }
 
 // operations lists every operation in the order of path and method.

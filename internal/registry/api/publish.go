@@ -31,70 +31,29 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if err := s.checkWritable(); err != nil {
 		return nil, err
 	}
-	grant, err := s.authenticate(ctx, in.Authorization, in.Origin)
-	if err != nil {
-		s.Counters.Unauthorized.Add(1)
-		return nil, err
-	}
-	raw, err := jsonBody(in.ContentType, in.RawBody)
+	p, err := s.readSubmission(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	doc, issues, err := parseDocument(raw, s.IsAsked)
-	if err != nil {
-		return nil, err
-	}
-	if len(issues.Errors()) > 0 {
-		s.Counters.Invalid.Add(1)
-		return nil, invalid(issues)
-	}
-	if grant != nil && !grant.Allows(registry.ActionPublish, doc.Name) {
-		s.Counters.Unauthorized.Add(1)
-		return nil, forbidden(*grant, doc.Name)
-	}
-	rules := s.Policy()
-	if rules.blocks(doc.Name) {
-		s.Counters.Unauthorized.Add(1)
-		return nil, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q",
-			doc.Name)
-	}
-	canonical, err := serverjson.Canonical(raw)
-	if err != nil {
-		s.Counters.Invalid.Add(1)
-		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
-		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
-		return nil, p
-	}
-	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw,
-		Build: s.Version}.WithDigest(digest.FromBytes(canonical))
-
-	if rules.Validation != registry.Off { // without checks nothing is saved: Insert finds an existing version
-		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
+	if p.rules.Validation != registry.Off { // without checks nothing is saved: Insert finds an existing version
+		switch first, err := s.Records.Get(ctx, p.rec.Name, p.rec.Version); {
 		case err == nil:
-			return s.answerExisting(ctx, first, rec)
+			return s.answerExisting(ctx, first, p.rec)
 		case !errors.Is(err, registry.ErrNotFound):
 			return nil, err
 		}
 	}
-	verdict, report, err := s.judge(ctx, rules, doc, rec, publisher(ctx, grant))
+	verdict, report, err := s.judge(ctx, p.rules, p.doc, p.rec, publisher(ctx, p.grant))
 	if err != nil {
 		return nil, err
 	}
-	rec.PublishedAt, rec.Publisher = s.Now(), actor(grant)
-	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
-	if isVerified(doc, report) {
-		rec.VerifiedAt = rec.PublishedAt
-	}
-	if rec.Evidence, err = json.Marshal(report); err != nil {
+	if err := p.complete(s.Now(), report); err != nil {
 		return nil, err
 	}
-	if len(report) == 0 {
-		rec.Evidence = nil
-	}
-	inserted, err := s.Records.Insert(ctx, verdict.Admitted(), rec)
+	inserted, err := s.Records.Insert(ctx, verdict.Admitted(), p.rec)
 	switch {
 	case errors.Is(err, registry.ErrExists):
-		return s.answerExisting(ctx, inserted, rec)
+		return s.answerExisting(ctx, inserted, p.rec)
 	case errors.Is(err, registry.ErrTooMany):
 		return nil, registry.NewProblem(http.StatusConflict, "%s", err)
 	case err != nil:
@@ -102,12 +61,81 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	s.Counters.Published.Add(1)
 	by, subject := registry.LoginMethod("nobody"), ""
-	if grant != nil {
-		by, subject = grant.Method, grant.Subject
+	if p.grant != nil {
+		by, subject = p.grant.Method, p.grant.Subject
 	}
-	Logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by,
-		"subject", subject)
+	Logger(ctx).Info("published", "name", p.rec.Name, "version", p.rec.Version, "document", p.rec.Digest.String(),
+		"by", by, "subject", subject)
 	return s.answerProven(ctx, inserted, inserted.Entry, inserted.EntryText)
+}
+
+// submission is a document that its sender may publish.
+type submission struct {
+	grant *registry.Grant // of the sender; nil is anonymous
+	rules Policy          // when it arrived
+	doc   *serverjson.Document
+	rec   registry.Record
+}
+
+// readSubmission authenticates a publish, validates its document, and begins the record of it.
+func (s *Server) readSubmission(ctx context.Context, in *publishInput) (p submission, err error) {
+	if p.grant, err = s.authenticate(ctx, in.Authorization, in.Origin); err != nil {
+		s.Counters.Unauthorized.Add(1)
+		return p, err
+	}
+	raw, err := jsonBody(in.ContentType, in.RawBody)
+	if err != nil {
+		return p, err
+	}
+	doc, issues, err := parseDocument(raw, s.IsAsked)
+	if err != nil {
+		return p, err
+	}
+	if len(issues.Errors()) > 0 {
+		s.Counters.Invalid.Add(1)
+		return p, invalid(issues)
+	}
+	if p.grant != nil && !p.grant.Allows(registry.ActionPublish, doc.Name) {
+		s.Counters.Unauthorized.Add(1)
+		return p, forbidden(*p.grant, doc.Name)
+	}
+	p.doc, p.rules = doc, s.Policy()
+	if p.rules.blocks(doc.Name) {
+		s.Counters.Unauthorized.Add(1)
+		return p, registry.NewProblem(http.StatusForbidden, "this registry takes nothing under the name %+.200q",
+			doc.Name)
+	}
+	canonical, err := serverjson.Canonical(raw)
+	if err != nil {
+		return p, s.invalidBody(err)
+	}
+	p.rec = registry.Record{Name: doc.Name, Version: doc.Version, Document: raw,
+		Build: s.Version}.WithDigest(digest.FromBytes(canonical))
+	return p, nil
+}
+
+// complete sets when and by whom the record is published, and what was checked of it.
+func (p *submission) complete(now time.Time, report evidence.Report) (err error) {
+	p.rec.PublishedAt, p.rec.Publisher = now, actor(p.grant)
+	p.rec.UpdatedAt, p.rec.StatusChangedAt = now, now
+	if isVerified(p.doc, report) {
+		p.rec.VerifiedAt = now
+	}
+	if p.rec.Evidence, err = json.Marshal(report); err != nil {
+		return err
+	}
+	if len(report) == 0 {
+		p.rec.Evidence = nil
+	}
+	return nil
+}
+
+// invalidBody counts and returns the refusal of a document that cannot be published as it is.
+func (s *Server) invalidBody(err error) error {
+	s.Counters.Invalid.Add(1)
+	p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
+	p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
+	return p
 }
 
 // answerRecord answers a record that was inserted or found, with a proof if there is one.
@@ -165,30 +193,8 @@ func (s *Server) judge(
 	if rules.Validation == registry.Off {
 		return policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document}), nil, nil
 	}
-	done, err := s.waitTurn(ctx, whose)
+	report, err := s.checkPackages(ctx, doc, whose)
 	if err != nil {
-		return policy.Verdict{}, nil, err
-	}
-	checking, cancel := context.WithTimeout(ctx, s.Timeout)
-	began := time.Now()
-	report, err := s.Check(checking, doc)
-	s.metrics.countCheck(time.Since(began))
-	expired := checking.Err() != nil
-	cancel()
-	done()
-	switch {
-	case ctx.Err() != nil:
-		return policy.Verdict{}, nil, ctx.Err()
-	case err != nil && expired:
-		p := registry.NewProblem(http.StatusServiceUnavailable, "checking took longer than %s", s.Timeout)
-		p.RetryAfter = retryAfter
-		return policy.Verdict{}, nil, p
-	case evidence.ClassOf(err) == evidence.Validation: // of the document, not of this machine
-		s.Counters.Invalid.Add(1)
-		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
-		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
-		return policy.Verdict{}, nil, p
-	case err != nil:
 		return policy.Verdict{}, nil, err
 	}
 	settings := policy.Settings{RequireHashes: rules.RequireHashes}
@@ -217,6 +223,34 @@ func (s *Server) judge(
 		return policy.Verdict{}, nil, refusal(verdict, report)
 	}
 	return verdict, report, nil
+}
+
+// checkPackages waits for a turn, and recomputes what doc claims of its packages within the time for it.
+func (s *Server) checkPackages(ctx context.Context, doc *serverjson.Document, whose string) (evidence.Report, error) {
+	done, err := s.waitTurn(ctx, whose)
+	if err != nil {
+		return nil, err
+	}
+	checking, cancel := context.WithTimeout(ctx, s.Timeout)
+	began := time.Now()
+	report, err := s.Check(checking, doc)
+	s.metrics.countCheck(time.Since(began))
+	expired := checking.Err() != nil
+	cancel()
+	done()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && expired:
+		p := registry.NewProblem(http.StatusServiceUnavailable, "checking took longer than %s", s.Timeout)
+		p.RetryAfter = retryAfter
+		return nil, p
+	case evidence.ClassOf(err) == evidence.Validation: // of the document, not of this machine
+		return nil, s.invalidBody(err)
+	case err != nil:
+		return nil, err
+	}
+	return report, nil
 }
 
 // isVerified reports whether for each package of doc a claim of its publisher was

@@ -103,56 +103,23 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 	root := humago.New(mux, config)
 	api := huma.NewGroup(root, "/v0", "/v0.1")
 
-	get := func(id, path, summary string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
-	}
-	post := func(id, path, summary string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary,
-			MaxBodyBytes:    serverjson.MaxSize + 1, // the library refuses a body that reaches the limit
-			BodyReadTimeout: registry.BodyTimeout,
-			// Package serverjson reads documents; the library would parse them loosely,
-			// and compare them with the schema of a string.
-			SkipValidateBody: true,
-			Middlewares:      huma.Middlewares{s.limitBodies}}
-	}
-	patch := func(id, path, summary string) huma.Operation {
-		o := post(id, path, summary)
-		o.Method, o.MaxBodyBytes, o.SkipValidateBody = http.MethodPatch, maxLoginBody, false
-		return o
-	}
-	publish := post("publish", "/publish", "Publish a server.json")
+	publish := s.postOperation("publish", "/publish", "Publish a server.json")
 	publish.Middlewares = huma.Middlewares{s.extendDeadline, s.limitBodies}
 
-	route(s, api, answers[registry.Page](api, get("list-servers", "/servers", "List servers")), s.list)
-	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
+	route(s, api, answers[registry.Page](api, getOperation("list-servers", "/servers", "List servers")), s.list)
+	route(s, api, getOperation("list-versions", "/servers/{name}/versions", "List the versions of a server"),
+		s.versions)
 	route(s, api,
 		answers[registry.Envelope](api,
-			get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
+			getOperation("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
 	route(s, api, answers[registry.Envelope](api, publish), s.publish)
-	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
-	route(s, api, get("ping", "/ping", "Answer"), s.ping)
-	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
-	route(s, api, get("health", "/health", "Whether records and blobs can be read"), s.health)
+	route(s, api, s.postOperation("validate", "/validate", "Check a server.json without publishing it"), s.validate)
+	route(s, api, getOperation("ping", "/ping", "Answer"), s.ping)
+	route(s, api, getOperation("version", "/version", "What this registry runs and offers"), s.version)
+	route(s, api, getOperation("health", "/health", "Whether records and blobs can be read"), s.health)
 
-	if s.Log != nil {
-		proof := get("get-proof", "/servers/{name}/versions/{version}/proof",
-			"Get the proof that a version is in the log")
-		proof.Responses = map[string]*huma.Response{
-			"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
-				Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-		route(s, api, proof, s.proof)
-		route(s, api,
-			get("get-log-entries", "/servers/{name}/versions/{version}/log",
-				"Name the entries of the log about a version"), s.recordEntries)
-	}
-	if s.Statuses != nil {
-		route(s, api,
-			patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"),
-			s.setStatus)
-		route(s, api, patch("set-all-statuses", "/servers/{name}/status", "Change the status of all versions"),
-			s.setAllStatuses)
-	}
-	s.loginRoutes(api, post)
+	s.optionalRoutes(api)
+	s.loginRoutes(api)
 
 	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut,
 		Path:    "/servers/{name}/versions/{version}",
@@ -162,4 +129,51 @@ func (s *Server) routes(mux *http.ServeMux) (*description, error) {
 		describeArchives(root.OpenAPI(), k, s.Log != nil)
 	}
 	return describe(root.OpenAPI())
+}
+
+// getOperation describes an operation that reads.
+func getOperation(id, path, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
+}
+
+// postOperation describes an operation to which something is sent.
+func (s *Server) postOperation(id, path, summary string) huma.Operation {
+	return huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary,
+		MaxBodyBytes:    serverjson.MaxSize + 1, // the library refuses a body that reaches the limit
+		BodyReadTimeout: registry.BodyTimeout,
+		// Package serverjson reads documents; the library would parse them loosely,
+		// and compare them with the schema of a string.
+		SkipValidateBody: true,
+		Middlewares:      huma.Middlewares{s.limitBodies}}
+}
+
+// patchOperation describes an operation that changes something.
+func (s *Server) patchOperation(id, path, summary string) huma.Operation {
+	o := s.postOperation(id, path, summary)
+	o.Method, o.MaxBodyBytes, o.SkipValidateBody = http.MethodPatch, maxLoginBody, false
+	return o
+}
+
+// optionalRoutes registers the operations of a registry that has a log, and of one whose statuses can change.
+func (s *Server) optionalRoutes(api huma.API) {
+	if s.Log != nil {
+		proof := getOperation("get-proof", "/servers/{name}/versions/{version}/proof",
+			"Get the proof that a version is in the log")
+		proof.Responses = map[string]*huma.Response{
+			"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
+				Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		route(s, api, proof, s.proof)
+		route(s, api,
+			getOperation("get-log-entries", "/servers/{name}/versions/{version}/log",
+				"Name the entries of the log about a version"), s.recordEntries)
+	}
+	if s.Statuses != nil {
+		route(s, api,
+			s.patchOperation("set-status", "/servers/{name}/versions/{version}/status",
+				"Change the status of one version"),
+			s.setStatus)
+		route(s, api, s.patchOperation("set-all-statuses", "/servers/{name}/status",
+			"Change the status of all versions"),
+			s.setAllStatuses)
+	}
 }

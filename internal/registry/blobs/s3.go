@@ -57,31 +57,12 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 	if b.prefix != "" {
 		b.prefix += "/"
 	}
-	var (
-		endpoint  string
-		pathStyle bool
-		load      = []func(*config.LoadOptions) error{config.WithHTTPClient(s3Client(wait))}
-	)
-	for name, values := range u.Query() {
-		value := values[len(values)-1]
-		switch name {
-		case "endpoint":
-			e, err := url.Parse(value)
-			if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
-				return nil, fmt.Errorf("blobs: endpoint %+q is not a URL", value)
-			}
-			endpoint = value
-		case "region":
-			load = append(load, config.WithRegion(value))
-		case "path-style":
-			if pathStyle, err = strconv.ParseBool(value); err != nil {
-				return nil, fmt.Errorf("blobs: path-style %+q is neither true nor false", value)
-			}
-		default:
-			return nil, fmt.Errorf("blobs: unknown parameter %+q", name)
-		}
+	server, err := parseS3Server(u.Query())
+	if err != nil {
+		return nil, err
 	}
-	settings, err := config.LoadDefaultConfig(ctx, load...)
+	settings, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(s3Client(wait)),
+		config.WithRegion(server.region))
 	if err != nil {
 		return nil, fmt.Errorf("blobs: %w", err)
 	}
@@ -89,9 +70,9 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 		settings.Region = "us-east-1" // a signature needs one; other servers ignore it
 	}
 	b.client = s3.NewFromConfig(settings, func(o *s3.Options) {
-		o.UsePathStyle = pathStyle
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
+		o.UsePathStyle = server.pathStyle
+		if server.endpoint != "" {
+			o.BaseEndpoint = aws.String(server.endpoint)
 		}
 		// Each object is sent with a checksum of ours; some servers refuse further ones.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
@@ -99,6 +80,36 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 	})
 	b.presign = s3.NewPresignClient(b.client)
 	return b, nil
+}
+
+// s3Server is what the parameters of a URL say of the server.
+type s3Server struct {
+	endpoint, region string // "" is what the configuration says
+	pathStyle        bool
+}
+
+// parseS3Server reads the parameters of a URL.
+func parseS3Server(query url.Values) (s s3Server, err error) {
+	for name, values := range query {
+		value := values[len(values)-1]
+		switch name {
+		case "endpoint":
+			e, err := url.Parse(value)
+			if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
+				return s, fmt.Errorf("blobs: endpoint %+q is not a URL", value)
+			}
+			s.endpoint = value
+		case "region":
+			s.region = value
+		case "path-style":
+			if s.pathStyle, err = strconv.ParseBool(value); err != nil {
+				return s, fmt.Errorf("blobs: path-style %+q is neither true nor false", value)
+			}
+		default:
+			return s, fmt.Errorf("blobs: unknown parameter %+q", name)
+		}
+	}
+	return s, nil
 }
 
 // s3Client is the library's own client, except that it does not wait for ever for the

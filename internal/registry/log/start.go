@@ -73,50 +73,22 @@ func (l *Log) readKept(
 		return nil, "", 0, err
 	}
 	decided = -1
-	add := func(note []byte, where registry.Heads) error {
-		signed, err := l.trust.Open(note)
-		if err != nil {
-			return fmt.Errorf(
-				"%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for "+
-					"byte, as it was signed: an editor may have added a line",
-				ErrHead, ErrBroken, placeOf(where), err)
-		}
-		kept = append(kept, signed)
-		return nil
-	}
 	if note != nil {
 		if by := otherSigner(note, l.key); by != "" {
 			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
 		}
-		if err := add(note, l.heads); err != nil {
-			return nil, "", 0, err
-		}
-		decided = kept[0].Size
-	}
-	if both, ok := l.heads.(BesideHeads); ok {
-		copied, _, err := both.Beside.Load(ctx)
+		signed, err := l.openKept(note, l.heads)
 		if err != nil {
 			return nil, "", 0, err
 		}
-		switch by := otherSigner(copied, l.key); {
-		case copied == nil:
-		case by != "" && note == nil:
-			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
-		case by != "": // another replica replaced the log of the copy
-		default:
-			if err := add(copied, both.Beside); err != nil {
-				return nil, "", 0, err
-			}
-			// More may have been signed than the copy holds, and only the missing checkpoint of
-			// heads would show it. So the copy alone suffices only if the database has nothing
-			// after it.
-			if size := kept[0].Size; note == nil && size != state.Size && (size > 0 || state.Signed) {
-				return nil, "", 0,
-					fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: "+
-						"start once with the place that had the head, or put the newest checkpoint there",
-						ErrHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
-			}
+		kept, decided = append(kept, signed), signed.Size
+	}
+	if both, ok := l.heads.(BesideHeads); ok {
+		copied, err := l.readCopy(ctx, both, note == nil, state)
+		if err != nil {
+			return nil, "", 0, err
 		}
+		kept = append(kept, copied...)
 	}
 	if len(kept) == 0 && state.Signed {
 		return nil, "", 0,
@@ -133,6 +105,47 @@ func (l *Log) readKept(
 	}
 	slices.SortStableFunc(kept, func(a, b ledger.Signed) int { return cmp.Compare(a.Size, b.Size) })
 	return kept, tag, decided, nil
+}
+
+// openKept reads a checkpoint of this log that is kept somewhere.
+func (l *Log) openKept(note []byte, where registry.Heads) (ledger.Signed, error) {
+	signed, err := l.trust.Open(note)
+	if err != nil {
+		return ledger.Signed{}, fmt.Errorf(
+			"%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for "+
+				"byte, as it was signed: an editor may have added a line",
+			ErrHead, ErrBroken, placeOf(where), err)
+	}
+	return signed, nil
+}
+
+// readCopy returns the checkpoint that is kept beside the heads, none if it is of another log. If it is alone, because
+// heads hold none, it must be of this log and cover the whole database.
+func (l *Log) readCopy(ctx context.Context, both BesideHeads, alone bool,
+	state registry.LogState) ([]ledger.Signed, error) {
+	copied, _, err := both.Beside.Load(ctx)
+	if err != nil || copied == nil {
+		return nil, err
+	}
+	if by := otherSigner(copied, l.key); by != "" {
+		if alone {
+			return nil, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
+		}
+		return nil, nil // another replica replaced the log of the copy
+	}
+	signed, err := l.openKept(copied, both.Beside)
+	if err != nil {
+		return nil, err
+	}
+	// More may have been signed than the copy holds, and only the missing checkpoint of
+	// heads would show it. So the copy alone suffices only if the database has nothing
+	// after it.
+	if size := signed.Size; alone && size != state.Size && (size > 0 || state.Signed) {
+		return nil, fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: "+
+			"start once with the place that had the head, or put the newest checkpoint there",
+			ErrHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
+	}
+	return []ledger.Signed{signed}, nil
 }
 
 // otherSigner returns the name of the signer of a checkpoint if the key did not sign it, as the note

@@ -116,62 +116,73 @@ func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec regist
 }
 
 // contents are the parts of a manifest that tell a person what is inside.
-func (m manifestText) contents() (out []contents) {
-	described := func(title string, all map[string]struct{ Description string }) {
-		c := contents{Title: title}
-		for _, name := range registry.SortedKeys(all) {
-			c.Items = append(c.Items, labelledText{name, all[name].Description})
-		}
-		out = append(out, c)
-	}
-	named := func(title string, names []string) {
-		c := contents{Title: title}
-		for _, name := range names {
-			c.Items = append(c.Items, labelledText{Label: name})
-		}
-		out = append(out, c)
-	}
-	capabilities := func(title string, values []json.RawMessage) {
-		var names []string
-		for _, v := range values {
-			var said struct{ Name string }
-			if json.Unmarshal(v, &said) != nil || said.Name == "" {
-				said.Name = jsonText(v)
-			}
-			names = append(names, said.Name)
-		}
-		named(title, names)
-	}
-	texts := func(title string, values []json.RawMessage) {
-		c := contents{Title: title}
-		for _, v := range values {
-			c.Items = append(c.Items, labelledText{Label: jsonText(v)})
-		}
-		out = append(out, c)
-	}
-	described("Skills", m.Skills)
-	described("Agents", m.Agents)
-	described("Commands", m.Commands)
+func (m manifestText) contents() []contents {
 	servers := contents{Title: "Servers"}
 	for _, name := range registry.SortedKeys(m.Servers) {
 		servers.Items = append(servers.Items, labelledText{name, jsonText(m.Servers[name])})
 	}
-	out = append(out, servers)
-	texts("Facets that it brings along", m.Facets)
-	capabilities("Tools", m.Capabilities.Tools)
-	capabilities("Resources", m.Capabilities.Resources)
-	capabilities("Prompts", m.Capabilities.Prompts)
-	named("Plugins that it needs", m.Dependencies)
-	texts("Packages that it needs", m.ExternalDependencies)
+	var permissions []json.RawMessage
 	if len(m.Permissions) > 0 {
-		texts("Permissions", []json.RawMessage{m.Permissions})
+		permissions = append(permissions, m.Permissions)
 	}
 	signatures := contents{Title: "Signatures over dist.hash"}
 	for _, s := range m.Signatures {
 		signatures.Items = append(signatures.Items, labelledText{s.KeyID, s.Alg})
 	}
-	out = append(out, signatures)
-	return slices.DeleteFunc(out, func(c contents) bool { return len(c.Items) == 0 })
+	return slices.DeleteFunc([]contents{
+		listDescribed("Skills", m.Skills),
+		listDescribed("Agents", m.Agents),
+		listDescribed("Commands", m.Commands),
+		servers,
+		listTexts("Facets that it brings along", m.Facets),
+		listCapabilities("Tools", m.Capabilities.Tools),
+		listCapabilities("Resources", m.Capabilities.Resources),
+		listCapabilities("Prompts", m.Capabilities.Prompts),
+		listNames("Plugins that it needs", m.Dependencies),
+		listTexts("Packages that it needs", m.ExternalDependencies),
+		listTexts("Permissions", permissions),
+		signatures,
+	}, func(c contents) bool { return len(c.Items) == 0 })
+}
+
+// listDescribed lists what has a name and a description.
+func listDescribed(title string, all map[string]struct{ Description string }) contents {
+	c := contents{Title: title}
+	for _, name := range registry.SortedKeys(all) {
+		c.Items = append(c.Items, labelledText{name, all[name].Description})
+	}
+	return c
+}
+
+// listNames lists what has a name only.
+func listNames(title string, names []string) contents {
+	c := contents{Title: title}
+	for _, name := range names {
+		c.Items = append(c.Items, labelledText{Label: name})
+	}
+	return c
+}
+
+// listTexts lists values of a manifest as they are.
+func listTexts(title string, values []json.RawMessage) contents {
+	var names []string
+	for _, v := range values {
+		names = append(names, jsonText(v))
+	}
+	return listNames(title, names)
+}
+
+// listCapabilities lists values of a manifest by their names; one without a name as it is.
+func listCapabilities(title string, values []json.RawMessage) contents {
+	var names []string
+	for _, v := range values {
+		var said struct{ Name string }
+		if json.Unmarshal(v, &said) != nil || said.Name == "" {
+			said.Name = jsonText(v)
+		}
+		names = append(names, said.Name)
+	}
+	return listNames(title, names)
 }
 
 // jsonText is a value of a manifest on one line: a string as it is.

@@ -94,25 +94,11 @@ func (p *pages) readSurface(ctx context.Context, rec registry.ArchiveRecord, wan
 		return keptSurface{}, err
 	}
 	defer packed.Close()
-	var data []byte
-	enough := errors.New("enough")
-	_, err = archive.Walk(registry.ContextReader(ctx, packed), archive.Facet,
-		archive.Limits{Packed: registry.MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
-			if e.Outer || e.Path != SurfaceFile {
-				return nil
-			}
-			if e.Size <= maxSurface {
-				var err error
-				if data, err = io.ReadAll(r); err != nil {
-					return err
-				}
-			}
-			return enough
-		})
+	data, err := findSurface(registry.ContextReader(ctx, packed))
 	switch {
 	case ctx.Err() != nil:
 		return keptSurface{}, ctx.Err()
-	case data == nil && (errors.Is(err, enough) || evidence.ClassOf(err) == evidence.Validation):
+	case data == nil && (errors.Is(err, errFound) || evidence.ClassOf(err) == evidence.Validation):
 		return keptSurface{reason: SurfaceFile + " in the archive is too large to be shown, or lies too far in it."},
 			nil
 	case data == nil:
@@ -131,6 +117,28 @@ func (p *pages) readSurface(ctx context.Context, rec registry.ArchiveRecord, wan
 		return keptSurface{reason: SurfaceFile + " in the archive is no " + surface.Schema + ": " + err.Error()}, nil
 	}
 	return keptSurface{surface: s}, nil
+}
+
+// errFound ends a walk through an archive at the file that was looked for.
+var errFound = errors.New("enough")
+
+// findSurface returns the file with the surface in an archive, and why the walk through it ended. The file is nil if
+// it was not reached, or is too large.
+func findSurface(packed io.Reader) (data []byte, err error) {
+	_, err = archive.Walk(packed, archive.Facet,
+		archive.Limits{Packed: registry.MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
+			if e.Outer || e.Path != SurfaceFile {
+				return nil
+			}
+			if e.Size <= maxSurface {
+				var err error
+				if data, err = io.ReadAll(r); err != nil {
+					return err
+				}
+			}
+			return errFound
+		})
+	return data, err
 }
 
 // surfaceText is a surface as a page shows it.

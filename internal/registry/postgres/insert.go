@@ -287,23 +287,7 @@ func decide(batch []*insertion, was *state) ([]insertResult, *change, error) {
 // store writes a change.
 func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 	var b pgx.Batch
-	if len(c.versions) > 0 {
-		var (
-			names    []string
-			versions []int32
-		)
-		for name, n := range c.versions {
-			if c.fresh[name] {
-				b.Queue("INSERT INTO names (name, versions, grams) VALUES ($1, $2, $3)", name, n, grams(name))
-				continue
-			}
-			names, versions = append(names, name), append(versions, int32(n))
-		}
-		if len(names) > 0 {
-			b.Queue("UPDATE names n SET versions = u.versions FROM unnest($1::text[], $2::int[]) AS u (name, "+
-				"versions) WHERE n.name = u.name", names, versions)
-		}
-	}
+	c.queueNames(&b)
 	// Rewrite existing records before adding new ones: an index allows one latest version for
 	// each name.
 	for _, rec := range c.changed {
@@ -311,16 +295,8 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 			return err
 		}
 	}
-	var (
-		names, versions, statuses, messages, sums, builds []string
-		changed, published, updated                       []int64
-		sizes                                             []int32
-		verified, imported                                []*int64
-		origins                                           []string
-		latest                                            []bool
-		answers, found                                    [][]byte
-		leaves                                            []ledger.Leaf
-	)
+	var rows newRows
+	var leaves []ledger.Leaf
 	for _, n := range slices.Sorted(maps.Keys(c.added)) {
 		rec := c.added[n]
 		answer, err := registry.AppendEnvelope(nil, *rec)
@@ -339,23 +315,9 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version,
 				[]byte(rec.Document))
 		}
-		names, versions, sizes = append(names, rec.Name), append(versions, rec.Version), append(sizes, int32(size))
-		statuses, messages = append(statuses, string(rec.Status)), append(messages, rec.StatusMessage)
-		changed = append(changed, rec.StatusChangedAt.UnixMicro())
-		published = append(published, rec.PublishedAt.UnixMicro())
-		updated = append(updated, rec.UpdatedAt.UnixMicro())
-		latest, answers, found = append(latest, rec.IsLatest), append(answers, answer), append(found, rec.Evidence)
-		sums, builds = append(sums, rec.Digest.String()), append(builds, rec.Build)
-		verified, imported = append(verified, nullMicros(rec.VerifiedAt)), append(imported, nullMicros(rec.ImportedAt))
-		origins = append(origins, rec.Origin)
+		rows.add(rec, size)
 	}
-	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
-			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer, origin, imported_at)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
-			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[],
-			$15::text[], $16::bigint[])`,
-		names, versions, sizes, sums, found, verified, builds,
-		statuses, messages, changed, published, updated, latest, answers, origins, imported)
+	rows.queue(&b)
 	a, err := queueLog(ctx, tx, &b, edge, leaves)
 	if err != nil {
 		return err
@@ -364,6 +326,63 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 		rec.EntryText = a.Texts[rec.Entry-a.First]
 	}
 	return tx.SendBatch(ctx, &b).Close()
+}
+
+// queueNames queues the statements that count the versions of the names to which something is added.
+func (c *change) queueNames(b *pgx.Batch) {
+	var (
+		names    []string
+		versions []int32
+	)
+	for name, n := range c.versions {
+		if c.fresh[name] {
+			b.Queue("INSERT INTO names (name, versions, grams) VALUES ($1, $2, $3)", name, n, grams(name))
+			continue
+		}
+		names, versions = append(names, name), append(versions, int32(n))
+	}
+	if len(names) > 0 {
+		b.Queue("UPDATE names n SET versions = u.versions FROM unnest($1::text[], $2::int[]) AS u (name, "+
+			"versions) WHERE n.name = u.name", names, versions)
+	}
+}
+
+// newRows are records that are inserted by one statement, by their columns.
+type newRows struct {
+	names, versions, statuses, messages, sums, builds []string
+	changed, published, updated                       []int64
+	sizes                                             []int32
+	verified, imported                                []*int64
+	origins                                           []string
+	latest                                            []bool
+	answers, found                                    [][]byte
+}
+
+// add adds a record that has its answer, and size bytes of document in it.
+func (r *newRows) add(rec *registry.Record, size int) {
+	r.names, r.versions = append(r.names, rec.Name), append(r.versions, rec.Version)
+	r.sizes = append(r.sizes, int32(size))
+	r.statuses, r.messages = append(r.statuses, string(rec.Status)), append(r.messages, rec.StatusMessage)
+	r.changed = append(r.changed, rec.StatusChangedAt.UnixMicro())
+	r.published = append(r.published, rec.PublishedAt.UnixMicro())
+	r.updated = append(r.updated, rec.UpdatedAt.UnixMicro())
+	r.latest, r.answers = append(r.latest, rec.IsLatest), append(r.answers, rec.Answer)
+	r.found = append(r.found, rec.Evidence)
+	r.sums, r.builds = append(r.sums, rec.Digest.String()), append(r.builds, rec.Build)
+	r.verified = append(r.verified, nullMicros(rec.VerifiedAt))
+	r.imported = append(r.imported, nullMicros(rec.ImportedAt))
+	r.origins = append(r.origins, rec.Origin)
+}
+
+// queue queues the statement that inserts the rows.
+func (r *newRows) queue(b *pgx.Batch) {
+	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
+			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer, origin, imported_at)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[],
+			$15::text[], $16::bigint[])`,
+		r.names, r.versions, r.sizes, r.sums, r.found, r.verified, r.builds,
+		r.statuses, r.messages, r.changed, r.published, r.updated, r.latest, r.answers, r.origins, r.imported)
 }
 
 // nullMicros is a time as it is stored: microseconds since 1970, nil for the zero time.

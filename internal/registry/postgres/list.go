@@ -81,61 +81,79 @@ func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	if !registry.Storable(q.Search, q.Version) {
 		return "", nil, false, nil
 	}
-	args = []any{at.Name, at.Version}
-	arg := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	columns, from, order := "name, version, answer", "servers", "name, version"
-	where := []string{"(name, version) > ($1, $2)"}
+	l := selection{columns: "name, version, answer", from: "servers", order: "name, version",
+		where: []string{"(name, version) > ($1, $2)"}, args: []any{at.Name, at.Version}}
 	switch q.Version {
 	case "":
 	case registry.Latest:
 		// Each name has one latest version, so that the index's order is the list's.
-		where, order = append(where, "name >= $1", "is_latest"), "name"
+		l.where, l.order = append(l.where, "name >= $1", "is_latest"), "name"
 	default:
-		where, order = append(where, "name >= $1", "version = "+arg(q.Version)), "name"
+		l.where, l.order = append(l.where, "name >= $1", "version = "+l.arg(q.Version)), "name"
 	}
 	if !q.Deleted {
-		where = append(where, "status <> 'deleted'")
+		l.where = append(l.where, "status <> 'deleted'")
 	}
-	var with string
 	if q.Search != "" {
-		text := registry.LowerASCII(q.Search)
-		holds := "strpos(lower(name), " + arg(text) + ") > 0"
-		// An index over three bytes cannot find shorter texts. common holds the texts that many
-		// names held at the last search.
-		p.gramCounts.refresh(p.pool)
-		if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
-			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " +
-				arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
-			columns += fmt.Sprintf(", (SELECT (count(*) >= %d)::text FROM n)", p.fewNames)
-			from = "n JOIN servers USING (name)"
-		} else {
-			where = append(where, holds)
-		}
+		p.selectNames(&l, registry.LowerASCII(q.Search))
 	}
 	var first []any
 	if !q.UpdatedSince.IsZero() {
-		since := q.UpdatedSince.UnixMicro()
-		few, err := p.few(ctx, p.fewUpdates, "SELECT 1 FROM servers WHERE updated_at >= $1", since)
-		if err != nil {
+		if err := p.selectUpdated(ctx, &l, q.UpdatedSince.UnixMicro()); err != nil {
 			return "", nil, false, err
-		}
-		if few {
-			// OFFSET 0 keeps the ORDER BY outside of this query: otherwise PostgreSQL would try
-			// its index first.
-			from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + arg(since) +
-				" OFFSET 0) u USING (name, version)"
-		} else {
-			where = append(where, "updated_at >= "+arg(since))
 		}
 		// How many records are selected depends on the time, so each query is planned anew.
 		first = []any{pgx.QueryExecModeCacheDescribe}
 	}
 	query = fmt.Sprintf("%sSELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d",
-		with, columns, from, strings.Join(where, " AND "), order, q.PageLimit()+1)
-	return query, append(first, args...), true, nil
+		l.with, l.columns, l.from, strings.Join(l.where, " AND "), l.order, q.PageLimit()+1)
+	return query, append(first, l.args...), true, nil
+}
+
+// selection is a query that is being put together: its clauses, and the arguments of its parameters.
+type selection struct {
+	with, columns, from, order string
+	where                      []string
+	args                       []any
+}
+
+// arg adds an argument, and returns its parameter.
+func (l *selection) arg(v any) string {
+	l.args = append(l.args, v)
+	return fmt.Sprintf("$%d", len(l.args))
+}
+
+// selectNames selects the names that hold a text.
+func (p *DB) selectNames(l *selection, text string) {
+	holds := "strpos(lower(name), " + l.arg(text) + ") > 0"
+	// An index over three bytes cannot find shorter texts. common holds the texts that many
+	// names held at the last search.
+	p.gramCounts.refresh(p.pool)
+	if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
+		l.with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " +
+			l.arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
+		l.columns += fmt.Sprintf(", (SELECT (count(*) >= %d)::text FROM n)", p.fewNames)
+		l.from = "n JOIN servers USING (name)"
+	} else {
+		l.where = append(l.where, holds)
+	}
+}
+
+// selectUpdated selects the records that were updated since a time, in microseconds.
+func (p *DB) selectUpdated(ctx context.Context, l *selection, since int64) error {
+	few, err := p.few(ctx, p.fewUpdates, "SELECT 1 FROM servers WHERE updated_at >= $1", since)
+	if err != nil {
+		return err
+	}
+	if few {
+		// OFFSET 0 keeps the ORDER BY outside of this query: otherwise PostgreSQL would try
+		// its index first.
+		l.from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + l.arg(since) +
+			" OFFSET 0) u USING (name, version)"
+	} else {
+		l.where = append(l.where, "updated_at >= "+l.arg(since))
+	}
+	return nil
 }
 
 // few reports whether query gives fewer than most rows, without counting the rest.

@@ -71,6 +71,32 @@ func redactURL(rawURL string) string {
 }
 
 func open(ctx context.Context, rawURL string) (*DB, error) {
+	config, err := configure(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := migratePostgres(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames,
+		fewUpdates: postgresFewUpdates,
+		inserts:    make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
+	if err := p.fillLog(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("enter older records into the log: %w", err)
+	}
+	go p.write()
+	return p, nil
+}
+
+// configure returns how connections to the database at rawURL are made. What the URL says stays, unless records would
+// not be safe so.
+func configure(rawURL string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
 		return nil, errors.New("not a PostgreSQL URL") // the cause may quote a password
@@ -104,23 +130,7 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 		}
 	}
 	config.AfterConnect = durableCommits
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	if err := migratePostgres(ctx, pool); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames,
-		fewUpdates: postgresFewUpdates,
-		inserts:    make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
-	if err := p.fillLog(ctx); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("enter older records into the log: %w", err)
-	}
-	go p.write()
-	return p, nil
+	return config, nil
 }
 
 // durableCommits makes a commit wait for the disk where the server's default is not

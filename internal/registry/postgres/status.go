@@ -135,20 +135,9 @@ func restate(ctx context.Context, tx pgx.Tx, r restatement) error {
 		for _, i := range chunk {
 			versions = append(versions, r.all[i].Version)
 		}
-		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)",
-			r.name, versions)
+		byVersion, err := readVersions(ctx, tx, r.name, versions)
 		if err != nil {
 			return err
-		}
-		read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
-			return scanOriginal(row)
-		})
-		if err != nil {
-			return err
-		}
-		byVersion := map[string]registry.Record{}
-		for _, rec := range read {
-			byVersion[rec.Version] = rec
 		}
 		var b pgx.Batch
 		for n, i := range chunk {
@@ -171,6 +160,25 @@ func restate(ctx context.Context, tx pgx.Tx, r restatement) error {
 		}
 	}
 	return nil
+}
+
+// readVersions reads records of a name with their documents, by version.
+func readVersions(ctx context.Context, tx pgx.Tx, name string, versions []string) (map[string]registry.Record, error) {
+	rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name, versions)
+	if err != nil {
+		return nil, err
+	}
+	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
+		return scanOriginal(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	byVersion := map[string]registry.Record{}
+	for _, rec := range read {
+		byVersion[rec.Version] = rec
+	}
+	return byVersion, nil
 }
 
 // postgresStates reads, for every version of a name, newest first, what decides its status and

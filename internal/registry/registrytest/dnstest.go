@@ -44,41 +44,47 @@ func StartDNS(t testing.TB) *DNSServer {
 		udp.Close()
 		wait.Wait()
 	})
-	wait.Go(func() {
-		buf := make([]byte, 4096)
-		for {
-			n, from, err := udp.ReadFrom(buf)
-			if err != nil {
-				return
-			}
-			if answer := s.answer(buf[:n], 1200); answer != nil {
-				udp.WriteTo(answer, from)
-			}
-		}
-	})
+	wait.Go(func() { s.servePackets(udp) })
 	wait.Go(func() {
 		for {
 			c, err := tcp.Accept()
 			if err != nil {
 				return
 			}
-			wait.Go(func() {
-				defer c.Close()
-				var size [2]byte
-				if _, err := io.ReadFull(c, size[:]); err != nil {
-					return
-				}
-				query := make([]byte, binary.BigEndian.Uint16(size[:]))
-				if _, err := io.ReadFull(c, query); err != nil {
-					return
-				}
-				if answer := s.answer(query, 1<<16-1); answer != nil {
-					c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
-				}
-			})
+			wait.Go(func() { s.serveConn(c) })
 		}
 	})
 	return s
+}
+
+// servePackets answers the queries that arrive over UDP, until the connection is closed.
+func (s *DNSServer) servePackets(udp net.PacketConn) {
+	buf := make([]byte, 4096)
+	for {
+		n, from, err := udp.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		if answer := s.answer(buf[:n], 1200); answer != nil {
+			udp.WriteTo(answer, from)
+		}
+	}
+}
+
+// serveConn answers one query over TCP, and closes the connection.
+func (s *DNSServer) serveConn(c net.Conn) {
+	defer c.Close()
+	var size [2]byte
+	if _, err := io.ReadFull(c, size[:]); err != nil {
+		return
+	}
+	query := make([]byte, binary.BigEndian.Uint16(size[:]))
+	if _, err := io.ReadFull(c, query); err != nil {
+		return
+	}
+	if answer := s.answer(query, 1<<16-1); answer != nil {
+		c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+	}
 }
 
 // TXT sets the TXT records of a name.
@@ -132,31 +138,9 @@ func (s *DNSServer) answer(query []byte, most int) []byte {
 	if !hasTXT && !hasAddrs {
 		m.RCode = dnsmessage.RCodeNameError
 	}
-	add := func(body dnsmessage.ResourceBody) {
+	for _, body := range resources(q.Type, texts, addrs) {
 		m.Answers = append(m.Answers, dnsmessage.Resource{
 			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET, TTL: 0}, Body: body})
-	}
-	switch q.Type {
-	case dnsmessage.TypeTXT:
-		for _, text := range texts {
-			var parts []string
-			for len(text) > 255 { // the most that one string of a record holds
-				parts, text = append(parts, text[:255]), text[255:]
-			}
-			add(&dnsmessage.TXTResource{TXT: append(parts, text)})
-		}
-	case dnsmessage.TypeA:
-		for _, a := range addrs {
-			if a.Is4() {
-				add(&dnsmessage.AResource{A: a.As4()})
-			}
-		}
-	case dnsmessage.TypeAAAA:
-		for _, a := range addrs {
-			if a.Is6() {
-				add(&dnsmessage.AAAAResource{AAAA: a.As16()})
-			}
-		}
 	}
 	packed, err := m.Pack()
 	if err == nil && len(packed) > most {
@@ -167,4 +151,31 @@ func (s *DNSServer) answer(query []byte, most int) []byte {
 		return nil
 	}
 	return packed
+}
+
+// resources returns what a name has of the type that was asked for.
+func resources(of dnsmessage.Type, texts []string, addrs []netip.Addr) (bodies []dnsmessage.ResourceBody) {
+	switch of {
+	case dnsmessage.TypeTXT:
+		for _, text := range texts {
+			var parts []string
+			for len(text) > 255 { // the most that one string of a record holds
+				parts, text = append(parts, text[:255]), text[255:]
+			}
+			bodies = append(bodies, &dnsmessage.TXTResource{TXT: append(parts, text)})
+		}
+	case dnsmessage.TypeA:
+		for _, a := range addrs {
+			if a.Is4() {
+				bodies = append(bodies, &dnsmessage.AResource{A: a.As4()})
+			}
+		}
+	case dnsmessage.TypeAAAA:
+		for _, a := range addrs {
+			if a.Is6() {
+				bodies = append(bodies, &dnsmessage.AAAAResource{AAAA: a.As16()})
+			}
+		}
+	}
+	return bodies
 }

@@ -18,21 +18,8 @@ type HostileS3 struct {
 // signature covers.
 func (h *HostileS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mode, _ := h.Mode.Load().(string)
-	get, put := r.Method == http.MethodGet, r.Method == http.MethodPut
-	switch {
-	case mode == "500":
-		h.Did.Add(1)
-		w.WriteHeader(http.StatusInternalServerError)
+	if h.failBefore(mode, w, r) {
 		return
-	case mode == "silent":
-		h.Did.Add(1)
-		io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-		return
-	case mode == "cut" && put: // what is being put
-		h.Did.Add(1)
-		io.CopyN(io.Discard, r.Body, r.ContentLength/2)
-		panic(http.ErrAbortHandler)
 	}
 	out := r.Clone(r.Context())
 	out.RequestURI, out.URL.Scheme, out.URL.Host = "", h.To.Scheme, h.To.Host
@@ -41,7 +28,7 @@ func (h *HostileS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer answer.Body.Close()
-	if mode == "lost" && put && h.Did.Add(1) == 1 { // the answer, of what was done
+	if mode == "lost" && r.Method == http.MethodPut && h.Did.Add(1) == 1 { // the answer, of what was done
 		panic(http.ErrAbortHandler)
 	}
 	for name, values := range answer.Header {
@@ -49,7 +36,8 @@ func (h *HostileS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(answer.StatusCode)
 	var body io.Reader = answer.Body
-	part := get && answer.StatusCode < 300 && (mode == "truncate" || mode == "stall" || mode == "once")
+	part := r.Method == http.MethodGet && answer.StatusCode < 300 &&
+		(mode == "truncate" || mode == "stall" || mode == "once")
 	if part {
 		h.Did.Add(1)
 		body = io.LimitReader(answer.Body, answer.ContentLength/2)
@@ -66,4 +54,24 @@ func (h *HostileS3) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// failBefore reports whether a request is not passed on, and fails it then as the mode says.
+func (h *HostileS3) failBefore(mode string, w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case mode == "500":
+		h.Did.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	case mode == "silent":
+		h.Did.Add(1)
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	case mode == "cut" && r.Method == http.MethodPut: // what is being put
+		h.Did.Add(1)
+		io.CopyN(io.Discard, r.Body, r.ContentLength/2)
+		panic(http.ErrAbortHandler)
+	default:
+		return false
+	}
+	return true
 }

@@ -44,18 +44,7 @@ func TestTokens(t *testing.T, open func(*testing.T) registry.Tokens) {
 		t.Fatal(err)
 	}
 	Equal(t, "list", all, []registry.Token{forever, short})
-
-	if _, err := s.Revoke(ctx, "0000", Epoch); !errors.Is(err, registry.ErrNotFound) {
-		t.Errorf("revoked a stranger: %v", err)
-	}
-	at := Epoch.Add(time.Minute)
-	for range 2 { // the second changes nothing
-		revoked, err := s.Revoke(ctx, forever.ID, at)
-		if err != nil || !revoked.RevokedAt.Equal(Epoch.Add(time.Minute)) {
-			t.Errorf("revoked at %v: %v", revoked.RevokedAt, err)
-		}
-		at = at.Add(time.Hour)
-	}
+	revokeToken(t, s, forever.ID)
 	got, err := s.Find(ctx, hash1)
 	if err != nil || got.Valid(Epoch) {
 		t.Errorf("valid after it was revoked: %v", err)
@@ -63,5 +52,23 @@ func TestTokens(t *testing.T, open func(*testing.T) registry.Tokens) {
 	if got, err := s.Find(ctx, hash2); err != nil || !got.Valid(Epoch.Add(59*time.Minute)) ||
 		got.Valid(Epoch.Add(time.Hour)) {
 		t.Errorf("%+v: %v", got, err)
+	}
+}
+
+// revokeToken revokes a token twice, and checks that the second time changes nothing; a token that does not exist is
+// not found.
+func revokeToken(t *testing.T, s registry.Tokens, id string) {
+	t.Helper()
+	ctx := context.Background()
+	if _, err := s.Revoke(ctx, "0000", Epoch); !errors.Is(err, registry.ErrNotFound) {
+		t.Errorf("revoked a stranger: %v", err)
+	}
+	at := Epoch.Add(time.Minute)
+	for range 2 { // the second changes nothing
+		revoked, err := s.Revoke(ctx, id, at)
+		if err != nil || !revoked.RevokedAt.Equal(Epoch.Add(time.Minute)) {
+			t.Errorf("revoked at %v: %v", revoked.RevokedAt, err)
+		}
+		at = at.Add(time.Hour)
 	}
 }

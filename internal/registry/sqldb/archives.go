@@ -125,17 +125,9 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 			return registry.ArchiveRecord{}, err
 		}
 	}
-	leaf, err := rec.Leaf()
+	leaves, err := insertLeaves(rec)
 	if err != nil {
 		return registry.ArchiveRecord{}, err
-	}
-	leaves := []ledger.Leaf{leaf}
-	if rec.Status != registry.Active || rec.StatusMessage != "" { // as in a record that was exported
-		status, err := rec.StatusLeaf(leaf.Publisher, leaf.At)
-		if err != nil {
-			return registry.ArchiveRecord{}, err
-		}
-		leaves = append(leaves, status)
 	}
 	if rec.Entry, err = s.Append(ctx, leaves...); err != nil {
 		return registry.ArchiveRecord{}, err
@@ -144,11 +136,38 @@ func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (regis
 		rec.StatusEntry = new(rec.Entry + 1)
 	}
 	if rec.IsLatest && was >= 0 {
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false,
-			rec.Kind, rec.Name); err != nil {
+		if err := s.clearLatest(ctx, rec.Kind, rec.Name); err != nil {
 			return registry.ArchiveRecord{}, err
 		}
 	}
+	return s.insertRow(ctx, rec)
+}
+
+// insertLeaves returns the entries of the log for a record that is inserted: its own, and one of its status, if it was
+// exported with one.
+func insertLeaves(rec registry.ArchiveRecord) ([]ledger.Leaf, error) {
+	leaf, err := rec.Leaf()
+	if err != nil {
+		return nil, err
+	}
+	if rec.Status == registry.Active && rec.StatusMessage == "" {
+		return []ledger.Leaf{leaf}, nil
+	}
+	status, err := rec.StatusLeaf(leaf.Publisher, leaf.At)
+	if err != nil {
+		return nil, err
+	}
+	return []ledger.Leaf{leaf, status}, nil
+}
+
+// clearLatest makes no version of a name the latest.
+func (s Archives) clearLatest(ctx context.Context, kind, name string) error {
+	return s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false, kind,
+		name)
+}
+
+// insertRow stores a record that does not exist, and returns it with the digest of its document.
+func (s Archives) insertRow(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
 	assets, err := json.Marshal(rec.Assets)
 	if err != nil {
 		return registry.ArchiveRecord{}, err
@@ -209,25 +228,17 @@ func (s Archives) SetStatus(
 		return 0, nil, err
 	}
 	for n, i := range altered {
-		err := s.Exec(ctx, `UPDATE archives SET
+		if err := s.Exec(ctx, `UPDATE archives SET
 			status_changed_at = CASE WHEN status = $1 THEN status_changed_at ELSE $2 END,
 			updated_at = $3, status = $4, status_message = $5, status_entry = $6
 			WHERE kind = $7 AND name = $8 AND version = $9`,
 			string(c.Status), c.At.UnixMicro(), c.At.UnixMicro(), string(c.Status), c.Message, first+int64(n),
-			string(kind), name, all[i].Version)
-		if err != nil {
+			string(kind), name, all[i].Version); err != nil {
 			return 0, nil, err
 		}
 	}
-	if was, is := registry.LatestOf(all); is != was {
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false,
-			string(kind), name); err != nil {
-			return 0, nil, err
-		}
-		if err := s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND version = $4", true,
-			string(kind), name, all[is].Version); err != nil {
-			return 0, nil, err
-		}
+	if err := s.moveLatest(ctx, string(kind), name, all); err != nil {
+		return 0, nil, err
 	}
 	var records []registry.ArchiveRecord
 	size := 0
@@ -242,6 +253,19 @@ func (s Archives) SetStatus(
 		records = append(records, rec)
 	}
 	return len(altered), records, nil
+}
+
+// moveLatest stores which of all versions of a name is the latest, if that has changed.
+func (s Archives) moveLatest(ctx context.Context, kind, name string, all []registry.Record) error {
+	was, is := registry.LatestOf(all)
+	if is == was {
+		return nil
+	}
+	if err := s.clearLatest(ctx, kind, name); err != nil {
+		return err
+	}
+	return s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND version = $4", true,
+		kind, name, all[is].Version)
 }
 
 // page runs a statement, to which a limit of rows is added, for at most limit records and

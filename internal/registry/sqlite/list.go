@@ -40,54 +40,68 @@ func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []a
 	if err != nil {
 		return "", nil, err
 	}
-	var hint string
-	where := []string{"(name, version) > (?, ?)"}
-	args = []any{at.Name, at.Version}
-	add := func(condition string, arg ...any) {
-		where, args = append(where, condition), append(args, arg...)
-	}
+	l := selection{where: []string{"(name, version) > (?, ?)"}, args: []any{at.Name, at.Version}}
 	switch q.Version {
 	case "":
 	case registry.Latest:
-		add("is_latest = 1")
+		l.add("is_latest = 1")
 	default:
-		add("version = ?", q.Version)
+		l.add("version = ?", q.Version)
 	}
 	if !q.Deleted {
-		add("status <> 'deleted'")
+		l.add("status <> 'deleted'")
 	}
 	if q.Search != "" {
-		add(`name LIKE ? ESCAPE '\'`, "%"+sqldb.LikeEscaper.Replace(q.Search)+"%")
-		// A quoted string matches the names that hold it. An index of three characters cannot
-		// find shorter texts.
-		phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`
-		if utf8.RuneCountInString(q.Search) >= 3 && !strings.Contains(q.Search, "\x00") {
-			few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)
-			if err != nil {
-				return "", nil, err
-			}
-			if few {
-				add("name IN (SELECT name FROM server_names WHERE server_names MATCH ?)", phrase)
-				if q.Version == registry.Latest && !q.Deleted {
-					hint = " INDEXED BY servers_listed_latest" // not the unique one, of names alone
-				}
-			}
+		if err := s.selectNames(ctx, &l, q); err != nil {
+			return "", nil, err
 		}
 	}
 	if !q.UpdatedSince.IsZero() {
 		since := q.UpdatedSince.UnixMicro()
-		add("updated_at >= ?", since)
+		l.add("updated_at >= ?", since)
 		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?",
 			since)
 		if err != nil {
 			return "", nil, err
 		}
 		if few {
-			hint = " INDEXED BY servers_updated"
+			l.hint = " INDEXED BY servers_updated"
 		}
 	}
-	return "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY name, version LIMIT ?", args, nil
+	return "SELECT rowid AS key FROM servers" + l.hint + " WHERE " + strings.Join(l.where, " AND ") +
+		" ORDER BY name, version LIMIT ?", l.args, nil
+}
+
+// selection is a query that is being put together: its conditions, their arguments, and the index that it uses.
+type selection struct {
+	hint  string
+	where []string
+	args  []any
+}
+
+// add adds a condition with its arguments.
+func (l *selection) add(condition string, arg ...any) {
+	l.where, l.args = append(l.where, condition), append(l.args, arg...)
+}
+
+// selectNames selects the names that hold what q searches for.
+func (s *DB) selectNames(ctx context.Context, l *selection, q registry.Query) error {
+	l.add(`name LIKE ? ESCAPE '\'`, "%"+sqldb.LikeEscaper.Replace(q.Search)+"%")
+	// A quoted string matches the names that hold it. An index of three characters cannot
+	// find shorter texts.
+	phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`
+	if utf8.RuneCountInString(q.Search) < 3 || strings.Contains(q.Search, "\x00") {
+		return nil
+	}
+	few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)
+	if err != nil || !few {
+		return err
+	}
+	l.add("name IN (SELECT name FROM server_names WHERE server_names MATCH ?)", phrase)
+	if q.Version == registry.Latest && !q.Deleted {
+		l.hint = " INDEXED BY servers_listed_latest" // not the unique one, of names alone
+	}
+	return nil
 }
 
 // few reports whether query gives fewer than most rows, without counting the rest.

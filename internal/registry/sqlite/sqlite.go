@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
-	"modernc.org/sqlite/lib"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -206,33 +206,10 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 	if versions >= registry.MaxVersions {
 		return registry.Record{}, registry.ErrTooMany
 	}
-	latest, err := scan(
-		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", rec.Name))
-	switch {
-	case errors.Is(err, registry.ErrNotFound):
-		rec.IsLatest = true
-		if _, err := tx.ExecContext(ctx, "INSERT INTO server_names (name) VALUES (?)", rec.Name); err != nil {
-			return registry.Record{}, err
-		}
-	case err != nil:
+	if rec.IsLatest, err = decideLatest(ctx, tx, rec); err != nil {
 		return registry.Record{}, err
-	default:
-		rec.IsLatest = registry.Supersedes(rec, latest)
 	}
-	if rec.IsLatest {
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = ? AND is_latest = 1",
-			rec.Name); err != nil {
-			return registry.Record{}, err
-		}
-	}
-	_, err = tx.ExecContext(ctx,
-		"INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence),
-		sqldb.Micros(rec.VerifiedAt), rec.Build,
-		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(),
-		rec.UpdatedAt.UnixMicro(), rec.IsLatest,
-		rec.Origin, sqldb.Micros(rec.ImportedAt), "[]")
-	if err != nil {
+	if err := insertRow(ctx, tx, rec); err != nil {
 		return registry.Record{}, err
 	}
 	leaves, err := rec.Leaves()
@@ -248,6 +225,37 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 		return registry.Record{}, err
 	}
 	return rec, nil
+}
+
+// decideLatest reports whether a record that is being inserted is the latest of its name. The one before is none then.
+// A name that is new is entered into the index of names.
+func decideLatest(ctx context.Context, tx *sql.Tx, rec registry.Record) (bool, error) {
+	latest, err := scan(
+		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", rec.Name))
+	switch {
+	case errors.Is(err, registry.ErrNotFound):
+		if _, err := tx.ExecContext(ctx, "INSERT INTO server_names (name) VALUES (?)", rec.Name); err != nil {
+			return false, err
+		}
+	case err != nil:
+		return false, err
+	case !registry.Supersedes(rec, latest):
+		return false, nil
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = ? AND is_latest = 1", rec.Name)
+	return true, err
+}
+
+// insertRow stores a record that does not exist.
+func insertRow(ctx context.Context, tx *sql.Tx, rec registry.Record) error {
+	_, err := tx.ExecContext(ctx,
+		"INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence),
+		sqldb.Micros(rec.VerifiedAt), rec.Build,
+		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(),
+		rec.UpdatedAt.UnixMicro(), rec.IsLatest,
+		rec.Origin, sqldb.Micros(rec.ImportedAt), "[]")
+	return err
 }
 
 // Get implements [registry.Records].
