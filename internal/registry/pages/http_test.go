@@ -2,6 +2,7 @@ package pages_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
@@ -225,6 +226,33 @@ func TestPagesSurface(t *testing.T) {
 		}
 		if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.3", 200); !strings.Contains(page, step.want) {
 			t.Errorf("no %q", step.want)
+		}
+	}
+	// So is what breaks off within the surface: it is no other file than the one that was published.
+	var text strings.Builder
+	for range 1000 { // which a compression does not make short
+		text.WriteString(rand.Text())
+	}
+	long, err := surface.New(surface.Listing{Instructions: text.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec = publish("1.0.4", long.APISurface().String(), string(long.FormatIndented()))
+	if blob, err = f.Config.Blobs.(*blobs.Files).Path(rec.ContentHash); err != nil {
+		t.Fatal(err)
+	}
+	if whole, err = os.ReadFile(blob); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []struct {
+		size int
+		want string
+	}{{len(whole) * 3 / 4, "cannot be read now"}, {len(whole), "Instructions</h3>"}} {
+		if err := os.WriteFile(blob, whole[:part.size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.4", 200); !strings.Contains(page, part.want) {
+			t.Errorf("of %d bytes of %d: no %q", part.size, len(whole), part.want)
 		}
 	}
 }

@@ -95,10 +95,11 @@ func (p *pages) readSurface(ctx context.Context, rec registry.ArchiveRecord, wan
 	}
 	defer packed.Close()
 	data, err := findSurface(registry.ContextReader(ctx, packed))
+	refused, _ := errors.AsType[*archive.Error](err)
 	switch {
 	case ctx.Err() != nil:
 		return keptSurface{}, ctx.Err()
-	case data == nil && (errors.Is(err, errFound) || evidence.ClassOf(err) == evidence.Validation):
+	case data == nil && (errors.Is(err, errFound) || refused != nil && refused.Problem == archive.ProblemTooLarge):
 		return keptSurface{reason: SurfaceFile + " in the archive is too large to be shown, or lies too far in it."},
 			nil
 	case data == nil:
@@ -123,7 +124,7 @@ func (p *pages) readSurface(ctx context.Context, rec registry.ArchiveRecord, wan
 var errFound = errors.New("enough")
 
 // findSurface returns the file with the surface in an archive, and why the walk through it ended. The file is nil if
-// it was not reached, or is too large.
+// it was not reached, was not read whole, or is too large.
 func findSurface(packed io.Reader) (data []byte, err error) {
 	_, err = archive.Walk(packed, archive.Facet,
 		archive.Limits{Packed: registry.MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
@@ -131,10 +132,11 @@ func findSurface(packed io.Reader) (data []byte, err error) {
 				return nil
 			}
 			if e.Size <= maxSurface {
-				var err error
-				if data, err = io.ReadAll(r); err != nil {
+				whole, err := io.ReadAll(r)
+				if err != nil {
 					return err
 				}
+				data = whole
 			}
 			return errFound
 		})
