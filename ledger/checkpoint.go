@@ -199,9 +199,8 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 	s := Signed{Checkpoint: c, Note: signed}
 	byLog := false
 	for _, sig := range n.Sigs {
-		// Package note reads bits that base64 leaves over as nothing, so that one signature would have several texts.
-		if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil {
-			return Signed{}, malformedError("checkpoint: the signature of %+q is not as base64 is written", sig.Name)
+		if err := checkText(sig); err != nil {
+			return Signed{}, err
 		}
 		if sig.Name == t.Log.Name() && sig.Hash == t.Log.KeyHash() {
 			byLog = true
@@ -223,6 +222,15 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 			c.Origin, ErrSignature, len(s.Cosignatures), len(t.Witnesses), t.Quorum)
 	}
 	return s, nil
+}
+
+// checkText is an error if the base64 of a signature leaves bits over: package note reads these as nothing, so that one
+// signature would have several texts.
+func checkText(sig note.Signature) error {
+	if _, err := base64.StdEncoding.Strict().DecodeString(sig.Base64); err != nil {
+		return malformedError("checkpoint: the signature of %+q is not as base64 is written", sig.Name)
+	}
+	return nil
 }
 
 // quotedError escapes the text of an error of package note, which may hold bytes that were

@@ -83,6 +83,11 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), quotedError{err})
 	}
+	for _, sig := range fresh.Sigs {
+		if err := checkText(sig); err != nil {
+			return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), err)
+		}
+	}
 	_, err = note.Open(s.Note, note.VerifierList()) // with no verifier, so that it lists all signatures as unverified
 	var all *note.UnverifiedNoteError
 	if !errors.As(err, &all) {

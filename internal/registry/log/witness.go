@@ -125,10 +125,13 @@ func (f *feeder) askAll(ctx context.Context, head ledger.Signed) error {
 			faults[i] = err
 			continue
 		}
+		s, err := f.trust.Open(signed)
 		// One witness with a wrong clock must not decide what is the newest.
-		if s, err := f.trust.Open(signed); err == nil && s.CosignedAt(1).After(time.Now().Add(witnessAhead)) {
-			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(),
-				s.CosignedAt(1).Format(time.RFC3339))
+		if err == nil && s.CosignedAt(1).After(time.Now().Add(witnessAhead)) {
+			err = fmt.Errorf("it cosigned in the future, at %s", s.CosignedAt(1).Format(time.RFC3339))
+		}
+		if err != nil {
+			faults[i] = fmt.Errorf("witness %+q: %w", f.witnesses[i].Key.Name(), err)
 			continue
 		}
 		cosigned.Note = signed
