@@ -2,6 +2,7 @@ package facet
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +19,7 @@ type Head struct {
 
 	metadataVersion string
 	firstLine       string // of the text
+	pieces          map[string][]string
 }
 
 // memberLine is a line that begins a member: a name, which may be quoted, a colon, and what follows.
@@ -65,6 +67,18 @@ func ParseHead(data []byte) Head {
 	return h
 }
 
+// Written returns the lines of a member as they are written: what follows its colon, then those that belong to it,
+// without the white space around them. A line of the head that begins another member of the name is one of them.
+func (h Head) Written(name string) []string {
+	written := slices.Clone(h.pieces[name])
+	for _, line := range h.Unread {
+		if m := memberLine.FindStringSubmatch(line); m != nil && m[1]+m[2]+m[3] == name {
+			written = append(written, line)
+		}
+	}
+	return written
+}
+
 // isFence reports whether a line begins or ends a head.
 func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" }
 
@@ -72,6 +86,7 @@ func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" 
 func (h *Head) readMembers(lines []string) {
 	name := ""
 	pieces := map[string][]string{}
+	h.pieces = pieces
 	for _, line := range lines {
 		trimmed := strings.Trim(line, " \t")
 		m := memberLine.FindStringSubmatch(line)

@@ -100,15 +100,13 @@ func readLimits(data []byte) (o object) {
 	if len(data) > maxHead {
 		return nil
 	}
-	members := facet.ParseHead(data).Members
+	all := facet.ParseHead(data)
 	for _, name := range limits {
-		text, there := members[name]
-		if !there {
+		lines := all.Written(name)
+		if len(lines) == 0 {
 			continue
 		}
-		if items, list := strings.CutPrefix(text, "- "); list {
-			text = "[" + strings.ReplaceAll(items, " - ", ", ") + "]"
-		}
+		text := strings.Join(lines, "\n  ")
 		if one := readHead([]byte(name + ": " + text + "\n")); one.err == nil && len(one.object) == 1 {
 			o = append(o, one.object[0])
 		} else {
@@ -116,6 +114,11 @@ func readLimits(data []byte) (o object) {
 		}
 	}
 	return o
+}
+
+// limitsTools reports whether a front matter has one of the members that limit the tools of an agent.
+func (o object) limitsTools() bool {
+	return slices.ContainsFunc(o, func(m member) bool { return m.name == "tools" || m.name == "disallowedTools" })
 }
 
 // canSplit reports whether each member of a mapping has lines of its own, and needs no other's.

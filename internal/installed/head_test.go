@@ -68,6 +68,9 @@ func TestLimitsBesideBrokenLines(t *testing.T) {
 		{facet.KindAgent, "tools: {a: b\n", opencode, `{"*": "deny"}`, "has as its tools"},
 		{facet.KindAgent, "tools: {a: b\n", copilot, "", "may use every tool"},
 		{facet.KindAgent, "disallowedTools: Bash\n", gemini, "", "may use every tool"},
+		{facet.KindAgent, "tools:\n  - Foo(a - Bash\n", opencode, `{"*": "deny"}`, "has as its tools"},
+		{facet.KindAgent, "tools: Bash\ntools: Read\n", opencode, `{"*": "deny"}`, "has as its tools"},
+		{facet.KindAgent, "x\u2028tools: Read\n", copilot, "", "may use every tool"},
 		{facet.KindSkill, "disable-model-invocation: true\n", codex, "disable-model-invocation: true\n", ""},
 	} {
 		for _, d := range m.Deliverables() {

@@ -37,6 +37,7 @@ func (t Target) Render(p Place, m *facet.Manifest, d facet.Deliverable, data []b
 	if w.hasHead = text != nil; w.hasHead {
 		if w.own = readHead(text); w.own.err != nil {
 			w.own.object = readLimits(data[:len(data)-len(body)])
+			w.unlimited = w.isAgent && bytes.Contains(text, []byte("ools")) && !w.own.object.limitsTools()
 		}
 	} else {
 		w.own.end = "\n"
@@ -81,6 +82,7 @@ type writer struct {
 	noun              noun
 	name, description string // of the deliverable
 	isAgent           bool
+	unlimited         bool   // its front matter speaks of tools, and cannot be read
 	given             object // by adapters
 	hasHead           bool
 	own               head // front matter of the file
@@ -151,6 +153,9 @@ func (w *writer) choose() {
 		}
 		w.hasHead = false
 		w.note("is without its front matter, which " + w.own.err.Error())
+		if w.unlimited {
+			w.note("may use every tool that the client gives to an agent, as its front matter cannot be read")
+		}
 	}
 	var left, unread, limits []string
 	w.stays = make([]bool, len(w.own.object))
