@@ -83,7 +83,7 @@ func (a *Assembly) obtainAll(ctx context.Context, round []*piece) error {
 
 // request is what is asked of the sources for a facet.
 func (a *Assembly) request(f project.Facet) obtain.Request {
-	r := obtain.Request{Want: f, Anew: a.anew.includes(f.Name), Kept: a.anew.Others,
+	r := obtain.Request{Want: f, Anew: a.anew.includes(f.Name), KeepLocked: a.anew.Others,
 		AcceptTag: slices.Contains(a.anew.Declared, f.Name) ||
 			a.o.AcceptTag && slices.Contains(a.anew.Names, f.Name)}
 	if entry, ok := a.Workspace.Lock.Facet(f.Name); ok {

@@ -31,6 +31,9 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	}
 	defer root.Close()
 	packed, err := packDirectory(ctx, root, s.Workspace.PlaceDir(), f, ruleOf(locked), s.o.Limits)
+	if err != nil && r.KeepLocked {
+		return s.unreadDirectory(ctx, r, err, q)
+	}
 	if err != nil {
 		return stored{}, err
 	}
@@ -49,23 +52,34 @@ func (directorySource) obtain(ctx context.Context, s *Sources, r Request, locked
 	return found, err
 }
 
-// unreadDirectory is a locked facet whose directory cannot be read, from the store if the command keeps it.
+// unreadDirectory is a facet whose directory cannot be read, from the store if the command keeps it.
 func (s *Sources) unreadDirectory(ctx context.Context, r Request, why error, q *inquiry) (stored, error) {
 	hint := ""
 	if r.Locked != nil {
 		hint = goneHint(r.Want)
 	}
-	if same, ok := sameCommit(r.Want.Source(s.Workspace.Config.Registry), r); ok && r.Kept {
+	if same, ok := sameCommit(r.Want.Source(s.Workspace.Config.Registry), r); ok && r.KeepLocked {
 		c := claims{name: r.Want.Name, locked: same, entry: *same}
 		here, err := s.findStored(ctx, c, q)
 		if err != nil {
 			return stored{}, err
 		}
 		if here.slot != nil {
-			return c.accept(here.slot, q), nil
+			found := c.accept(here.slot, q)
+			found.modes = ownerOnly(found.entry)
+			return found, nil
 		}
 	}
 	return stored{}, evidence.Errorf(evidence.Validation, r.Want.Name, hint, why)
+}
+
+// ownerOnly are the modes of the members of a facet of whose files it is not known who may read them.
+func ownerOnly(entry project.FacetLock) map[string]fs.FileMode {
+	modes := map[string]fs.FileMode{}
+	for member := range entry.Assets {
+		modes[member] = 0o600
+	}
+	return modes
 }
 
 // goneHint is what leads on where the source of a locked facet cannot be read.

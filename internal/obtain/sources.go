@@ -73,6 +73,7 @@ type Request struct {
 	// by it, and asks, before it writes anything.
 	AcceptTag bool
 
-	// Kept takes what is locked and in the store where a directory cannot be read: the command changes other facets.
-	Kept bool
+	// KeepLocked takes what is locked and in the store where a directory cannot be read: the command changes other
+	// facets.
+	KeepLocked bool
 }

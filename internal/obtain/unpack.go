@@ -56,14 +56,10 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 	if err != nil {
 		return stored{}, err
 	}
-	class := evidence.Integrity
-	if len(p.claims) == 0 { // no claim says which version it must be
-		c.entry.Version, class = arch.Version(), evidence.Validation
+	if err := p.checkSubject(&c, arch); err != nil {
+		return stored{}, err
 	}
 	subject := c.subject()
-	if got := project.FacetSubject(arch.Name(), arch.Version()); got != subject {
-		return stored{}, evidence.Errorf(class, subject, "", fmt.Errorf("what %s gives is %s", p.from, got))
-	}
 	if p.transport != nil {
 		st.ContentHash = arch.ContentHash
 	}
@@ -80,6 +76,20 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 		return stored{}, err
 	}
 	return c.accept(slot, q), nil
+}
+
+// checkSubject is an error if an archive is another facet, or another version, than the one that is wanted. A version
+// that no claim states is that of the archive.
+func (p packedArchive) checkSubject(c *claims, arch *facet.Archive) error {
+	class := evidence.Integrity
+	if len(p.claims) == 0 { // no claim says which version it must be
+		c.entry.Version, class = arch.Version(), evidence.Validation
+	}
+	subject := c.subject()
+	if got := project.FacetSubject(arch.Name(), arch.Version()); got != subject {
+		return evidence.Errorf(class, subject, "", fmt.Errorf("what %s gives is %s", p.from, got))
+	}
+	return nil
 }
 
 // judgeUnreadable is the error of an archive that cannot be read: its own, or that of what it shows.
