@@ -54,7 +54,10 @@ func unknownFlag(c *cobra.Command, err error) error {
 	var number *strconv.NumError
 	if errors.As(err, &invalid) && errors.As(err, &number) {
 		why := "is no number as this flag takes it"
-		if errors.Is(number, strconv.ErrRange) {
+		switch {
+		case number.Func == "ParseBool":
+			why = "is neither true nor false"
+		case errors.Is(number, strconv.ErrRange):
 			why = "is too large or too small"
 		}
 		return Usage(c, fmt.Errorf("invalid argument %q for \"--%s\" flag: it %s", invalid.GetValue(),

@@ -33,7 +33,9 @@ func TestSuggestions(t *testing.T) {
 		"store --jsn":   `unknown flag: --jsn; did you mean '--json'? see 'hallmark store --help'`,
 		"store --other": `unknown flag: --other; see 'hallmark store --help'`,
 		"store -x":      `unknown shorthand flag: 'x' in -x; see 'hallmark store --help'`,
-		"store -n 2MB":  `invalid argument "2MB" for "--number" flag: it is no number as this flag takes it; see 'hallmark store --help'`,
+		"store --json=perhaps": `invalid argument "perhaps" for "--json" flag: it is neither true nor false; ` +
+			`see 'hallmark store --help'`,
+		"store -n 2MB": `invalid argument "2MB" for "--number" flag: it is no number as this flag takes it; see 'hallmark store --help'`,
 		"store -n 1" + strings.Repeat("0", 40): `invalid argument "1` + strings.Repeat("0", 40) +
 			`" for "--number" flag: it is too large or too small; see 'hallmark store --help'`,
 		"help stoer":     `unknown command "stoer" for "hallmark"; did you mean 'hallmark store'? see 'hallmark --help'`,
