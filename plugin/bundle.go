@@ -190,13 +190,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 				return nil, nil, err
 			}
 		default:
-			b.addModule(name, false)
-			if first, _, below := strings.Cut(name, "/"); below {
-				name = first + "/"
-			}
-			if !slices.Contains(b.Beside, name) {
-				b.Beside = append(b.Beside, name)
-			}
+			b.addBeside(name)
 			continue
 		}
 		if total += f.Size; total > MaxBytes {
@@ -210,19 +204,34 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 			" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
 	}
 	for _, r := range refused {
-		name := strings.TrimPrefix(r.Path, root)
-		b.addModule(name, true)
-		if name == DistDir || strings.HasPrefix(name, DistDir+"/") {
-			b.Refused = append(b.Refused, &tree.EntryError{Path: name, Kind: r.Kind})
-		} else if first, _, below := strings.Cut(name, "/"); below {
-			b.Beside = append(b.Beside, first+"/")
-		} else {
-			b.Beside = append(b.Beside, name)
-		}
+		b.addRefused(strings.TrimPrefix(r.Path, root), r.Kind)
 	}
 	slices.Sort(b.Beside)
 	b.Beside = slices.Compact(b.Beside)
 	return b, read, nil
+}
+
+// addBeside takes a file that does not belong to the plugin.
+func (b *Bundle) addBeside(name string) {
+	b.addModule(name, false)
+	if first, _, below := strings.Cut(name, "/"); below {
+		name = first + "/"
+	}
+	if !slices.Contains(b.Beside, name) {
+		b.Beside = append(b.Beside, name)
+	}
+}
+
+// addRefused takes what is no file that could be read.
+func (b *Bundle) addRefused(name string, kind string) {
+	b.addModule(name, true)
+	if name == DistDir || strings.HasPrefix(name, DistDir+"/") {
+		b.Refused = append(b.Refused, &tree.EntryError{Path: name, Kind: kind})
+	} else if first, _, below := strings.Cut(name, "/"); below {
+		b.Beside = append(b.Beside, first+"/")
+	} else {
+		b.Beside = append(b.Beside, name)
+	}
 }
 
 // maxName is the longest name of a file or directory that common file systems hold, in bytes.

@@ -85,19 +85,9 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 	}
 	var first *evidence.Evidence
 	for _, p := range profiles {
-		d, err := c.b.Hash(ctx, p)
-		var e evidence.Evidence
-		switch {
-		case errors.Is(err, tree.ErrEmpty):
-			e = evidence.CannotVerify(claim, evidence.NotFound, DistDir+"/ has no file to hash")
-		case errors.Is(err, tree.ErrPath):
-			e = evidence.CannotVerify(claim, evidence.Unsupported, err.Error())
-		case err != nil:
+		e, err := c.compareDist(ctx, p, claim)
+		if err != nil {
 			return "", err
-		default:
-			files := p.SelectFiles(c.b.Files)
-			e = evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: totalSize(files),
-				From: fmt.Sprintf("%s/, %s, profile %s", DistDir, evidence.Count(len(files), "file"), p)})
 		}
 		if e.Outcome == evidence.Match {
 			c.add(e)
@@ -108,24 +98,49 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 		}
 	}
 	if first.Outcome == evidence.Mismatch {
-		other, err := c.otherProfile(ctx, claim, profiles)
-		if err != nil {
+		if err := c.explainDist(ctx, first, claim, profiles); err != nil {
 			return "", err
-		}
-		switch {
-		case other == "":
-			first.Reason = c.explainLineEnds(ctx, claim, profiles)
-		case c.m.Profile == "": // strictly
-			*first = evidence.CannotVerify(claim, evidence.Ambiguous,
-				fmt.Sprintf("the files have this hash under profile %s; "+
-					"with --strict only profile %s counts, or the one that x-hash-profile names", other, tree.Guide))
-		default:
-			first.Reason = fmt.Sprintf("the files have this hash under profile %s, and x-hash-profile names %s", other,
-				c.m.Profile)
 		}
 	}
 	c.add(*first)
 	return profiles[0], nil
+}
+
+// compareDist compares the hash of the files under a profile with the claimed one.
+func (c *check) compareDist(ctx context.Context, p tree.Profile, claim evidence.Claim) (evidence.Evidence, error) {
+	d, err := c.b.Hash(ctx, p)
+	switch {
+	case errors.Is(err, tree.ErrEmpty):
+		return evidence.CannotVerify(claim, evidence.NotFound, DistDir+"/ has no file to hash"), nil
+	case errors.Is(err, tree.ErrPath):
+		return evidence.CannotVerify(claim, evidence.Unsupported, err.Error()), nil
+	case err != nil:
+		return evidence.Evidence{}, err
+	}
+	files := p.SelectFiles(c.b.Files)
+	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: totalSize(files),
+		From: fmt.Sprintf("%s/, %s, profile %s", DistDir, evidence.Count(len(files), "file"), p)}), nil
+}
+
+// explainDist says in e, a mismatch under all profiles that were tried, why that may be.
+func (c *check) explainDist(ctx context.Context, e *evidence.Evidence, claim evidence.Claim,
+	tried []tree.Profile) error {
+	other, err := c.otherProfile(ctx, claim, tried)
+	if err != nil {
+		return err
+	}
+	switch {
+	case other == "":
+		e.Reason = c.explainLineEnds(ctx, claim, tried)
+	case c.m.Profile == "": // strictly
+		*e = evidence.CannotVerify(claim, evidence.Ambiguous,
+			fmt.Sprintf("the files have this hash under profile %s; "+
+				"with --strict only profile %s counts, or the one that x-hash-profile names", other, tree.Guide))
+	default:
+		e.Reason = fmt.Sprintf("the files have this hash under profile %s, and x-hash-profile names %s", other,
+			c.m.Profile)
+	}
+	return nil
 }
 
 // otherProfile returns the profile under which the files have the claimed hash, though it is none of those that count;
@@ -233,14 +248,34 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	for _, f := range c.b.Files {
 		sizes[f.Path] = f.Size
 	}
-	complete := c.m.Dist.All && len(c.m.Dist.Checksums) > 0
-	claim := func(path string) evidence.Claim {
-		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest,
-			Where: distMember("checksums")}
+	complete := c.checksumEvidence(sums, sizes)
+	complete = c.uncheckedEvidence(hashed, sums) && complete && c.m.Dist.All && len(c.m.Dist.Checksums) > 0
+	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, distMember("hashes, dist.checksums")),
+		Outcome: evidence.Absent,
+		Reason:  "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
+	switch {
+	case framed:
+		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, FramedAlg, ""
+	case complete:
+		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, "checksums of all files", ""
 	}
+	c.add(cover)
+
+	c.unhashedEvidence(hashed, framed)
+	return nil
+}
+
+func checksumClaim(path string) evidence.Claim {
+	return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest,
+		Where: distMember("checksums")}
+}
+
+// checksumEvidence compares each checksum of the manifest, and reports whether all match.
+func (c *check) checksumEvidence(sums map[string]digest.Digest, sizes map[string]int64) (complete bool) {
+	complete = true
 	c.report = slices.Grow(c.report, len(c.m.Dist.Checksums)) // moving evidence takes longer than making it
 	for _, path := range slices.Sorted(maps.Keys(c.m.Dist.Checksums)) {
-		cl := claim(path)
+		cl := checksumClaim(path)
 		want, err := digest.ParseHex(digest.SHA256, c.m.Dist.Checksums[path])
 		if err != nil {
 			c.add(evidence.CannotVerify(cl, evidence.Malformed, err.Error()))
@@ -257,31 +292,26 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 		complete = complete && e.Outcome == evidence.Match
 		c.add(e)
 	}
-	if c.m.Dist.All {
-		for _, f := range hashed {
-			if _, ok := c.m.Dist.Checksums[f.Path]; !ok {
-				e := evidence.Compare(claim(f.Path),
-					evidence.Observed{Digests: []digest.Digest{sums[f.Path]}, Size: f.Size, From: DistDir + "/" +
-						f.Path})
-				e.Reason = "coverage is all, and there is no checksum of this file"
-				c.add(e)
-				complete = false
-			}
+	return complete
+}
+
+// uncheckedEvidence states which files have no checksum though all are to have one, and reports whether there is none.
+func (c *check) uncheckedEvidence(hashed []tree.File, sums map[string]digest.Digest) (complete bool) {
+	if !c.m.Dist.All {
+		return true
+	}
+	complete = true
+	for _, f := range hashed {
+		if _, ok := c.m.Dist.Checksums[f.Path]; !ok {
+			e := evidence.Compare(checksumClaim(f.Path),
+				evidence.Observed{Digests: []digest.Digest{sums[f.Path]}, Size: f.Size, From: DistDir + "/" +
+					f.Path})
+			e.Reason = "coverage is all, and there is no checksum of this file"
+			c.add(e)
+			complete = false
 		}
 	}
-	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, distMember("hashes, dist.checksums")),
-		Outcome: evidence.Absent,
-		Reason:  "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
-	switch {
-	case framed:
-		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, FramedAlg, ""
-	case complete:
-		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, "checksums of all files", ""
-	}
-	c.add(cover)
-
-	c.unhashedEvidence(hashed, framed)
-	return nil
+	return complete
 }
 
 // extentEvidence compares a number that the manifest may claim.

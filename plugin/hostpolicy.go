@@ -106,24 +106,7 @@ type ExternalClaim struct {
 func (c *check) integrityEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
 		Where: ManifestFile + ", externalDependencies"}
-	texts := e.Claimed()
-	claims := []evidence.Claim{}
-	for _, text := range texts {
-		cl := claim
-		cl.Text = text
-		want, err := digest.ParseSRI(text)
-		if err != nil {
-			c.add(evidence.CannotVerify(cl, evidence.Malformed, err.Error()))
-			continue
-		}
-		cl.Want = want
-		claims = append(claims, cl)
-	}
-	if len(texts) == 0 {
-		e := evidence.Compare(claim, evidence.Observed{})
-		e.Reason = "the manifest claims no integrity of the package"
-		c.add(e)
-	}
+	claims := c.claimedIntegrity(e, claim)
 	vouched := false
 	for _, v := range c.host.ExternalClaims {
 		if v.Name != e.Name {
@@ -155,6 +138,29 @@ func (c *check) integrityEvidence(e External) {
 		c.add(evidence.Miss(owed, evidence.Caller, modulesDir+" is there, and nothing says what is installed in it",
 			"put the package-lock.json of "+modulesDir+" beside the plugin, or remove "+modulesDir))
 	}
+}
+
+// claimedIntegrity is what the manifest claims of the bytes of an external package. A claim that cannot be read, and
+// that there is none, is evidence.
+func (c *check) claimedIntegrity(e External, claim evidence.Claim) (claims []evidence.Claim) {
+	texts := e.Claimed()
+	for _, text := range texts {
+		cl := claim
+		cl.Text = text
+		want, err := digest.ParseSRI(text)
+		if err != nil {
+			c.add(evidence.CannotVerify(cl, evidence.Malformed, err.Error()))
+			continue
+		}
+		cl.Want = want
+		claims = append(claims, cl)
+	}
+	if len(texts) == 0 {
+		none := evidence.Compare(claim, evidence.Observed{})
+		none.Reason = "the manifest claims no integrity of the package"
+		c.add(none)
+	}
+	return claims
 }
 
 // neededExternals counts the packages that the code imports, without those that it does without and that are

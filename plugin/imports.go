@@ -107,11 +107,7 @@ type usage struct {
 // scanAll scans each script of the bundle, and each other file that one of them loads as
 // if it were a script.
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
-	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{},
-		globals:  map[string]sites{},
-		computed: map[string]sites{},
-		outside:  map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{},
-		unparsed: map[string]error{}}
+	u := newUsage()
 	resolver := b.resolver()
 	var queue []string
 	seen, starred := map[string]bool{}, map[string]bool{}
@@ -158,6 +154,12 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		}
 	}
 	return u, nil
+}
+
+func newUsage() *usage {
+	return &usage{external: map[string]sites{}, core: map[string]sites{}, globals: map[string]sites{},
+		native: map[string]sites{}, computed: map[string]sites{}, outside: map[string]sites{},
+		dotted: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
 }
 
 // scanFiles scans files at the same time, and returns what each of them imports.
@@ -349,15 +351,13 @@ func (c *check) importEvidence() (*usage, error) {
 	c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Match,
 		Observed: evidence.Observed{Text: fmt.Sprintf("%s in %s", evidence.Count(u.imports, "import"),
 			evidence.Count(u.files, "script"))}})
-	at := func(s site, where string) evidence.Claim {
-		return evidence.Claim{Subject: s.String(), Scheme: evidence.Import, Authority: evidence.Manifest, Where: where}
-	}
 	for _, file := range slices.Sorted(maps.Keys(u.unparsed)) {
-		c.add(evidence.CannotVerify(at(site{file: file}, ""), evidence.Unreadable, u.unparsed[file].Error()))
+		c.add(evidence.CannotVerify(importClaim(site{file: file}, ""), evidence.Unreadable, u.unparsed[file].Error()))
 	}
 	for _, file := range slices.Sorted(maps.Keys(u.computed)) {
 		all := u.computed[file]
-		e := evidence.CannotVerify(at(all[0], ""), evidence.Computed, "what it imports is known only when it runs"+
+		e := evidence.CannotVerify(importClaim(all[0], ""), evidence.Computed, "what it imports is known only when "+
+			"it runs"+
 			sites(all).others())
 		e.Observed.Text = clip(all[0].Specifier)
 		if all[0].Kind != Use {
@@ -367,13 +367,26 @@ func (c *check) importEvidence() (*usage, error) {
 	}
 	for _, specifier := range slices.Sorted(maps.Keys(u.forbidden)) {
 		all := u.forbidden[specifier]
-		c.add(evidence.Evidence{Claim: at(all[0], ""), Outcome: evidence.Mismatch,
+		c.add(evidence.Evidence{Claim: importClaim(all[0], ""), Outcome: evidence.Mismatch,
 			Observed: evidence.Observed{Text: clip(specifier)},
 			Reason:   "it imports what is neither part of the plugin nor a package" + all.others()})
 	}
+	c.unhashedImports(u)
+	c.externalEvidence(u, importClaim)
+	c.globalEvidence(u, importClaim)
+	return u, nil
+}
+
+// importClaim is what the manifest, at where, claims of an import.
+func importClaim(s site, where string) evidence.Claim {
+	return evidence.Claim{Subject: s.String(), Scheme: evidence.Import, Authority: evidence.Manifest, Where: where}
+}
+
+// unhashedImports states which files the code imports that no hash covers.
+func (c *check) unhashedImports(u *usage) {
 	for _, target := range slices.Sorted(maps.Keys(u.outside)) {
 		all := u.outside[target]
-		unhashed := at(all[0], "")
+		unhashed := importClaim(all[0], "")
 		unhashed.Scheme = evidence.Unhashed
 		e := evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch,
 			Observed: evidence.Observed{Text: clip(target)},
@@ -386,16 +399,13 @@ func (c *check) importEvidence() (*usage, error) {
 	for _, file := range slices.Sorted(maps.Keys(u.dotted)) {
 		all := u.dotted[file]
 		if slices.ContainsFunc(c.uncovered, func(f string) bool { return mayLoad(file, f) }) {
-			unhashed := at(all[0], "")
+			unhashed := importClaim(all[0], "")
 			unhashed.Scheme = evidence.Unhashed
 			c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch,
 				Observed: evidence.Observed{Text: clip(DistDir + "/" + file)},
 				Reason:   "it imports what no hash covers" + all.others()})
 		}
 	}
-	c.externalEvidence(u, at)
-	c.globalEvidence(u, at)
-	return u, nil
 }
 
 // externalEvidence compares the packages that the code imports with those that are declared.

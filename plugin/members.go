@@ -24,22 +24,23 @@ var memberNames = sync.OnceValue(func() []string {
 	return names
 })
 
+const (
+	numberRE     = `(0|[1-9][0-9]*)`
+	preReleaseRE = `(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)`
+	versionRE    = `^` + numberRE + `\.` + numberRE + `\.` + numberRE +
+		`(-` + preReleaseRE + `(\.` + preReleaseRE + `)*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
+	pluginNameRE = `^[a-z0-9_-]+$`
+	npmNameRE    = `^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`
+	noPluginName = "is no name of a plugin: [a-z0-9-_]"
+)
+
 // manifestTable is the form of a manifest, and the names of the members at its top.
 func manifestTable() (form, []string) {
-	const (
-		number   = `(0|[1-9][0-9]*)`
-		preText  = `(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)`
-		semantic = `^` + number + `\.` + number + `\.` + number +
-			`(-` + preText + `(\.` + preText + `)*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
-		ours   = `^[a-z0-9_-]+$`
-		npm    = `^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`
-		noName = "is no name of a plugin: [a-z0-9-_]"
-	)
 	var (
-		plugin  = text(0, 100, like(ours, noName))
+		plugin  = text(0, 100, like(pluginNameRE, noPluginName))
 		path    = text(1, 4096, clean)
-		version = like(semantic, "is no semantic version")
-		exactly = like(semantic, "is no exact version; ranges are refused")
+		version = like(versionRE, "is no semantic version")
+		exactly = like(versionRE, "is no exact version; ranges are refused")
 		names   = unique(array(500, capability))
 		few     = unique(array(5, text(1, 100)))
 		hashes  = object(map[string]form{"alg!": text(1, 30), "value!": text(8, 200)})
@@ -62,7 +63,7 @@ func manifestTable() (form, []string) {
 		"permissions": object(map[string]form{"network": boolean, "fsRead": boolean, "fsWrite": boolean,
 			"exec": boolean}),
 		"externalDependencies": array(40, object(map[string]form{
-			"name!": text(0, 214, like(npm, "is no name of an npm package")), "version!": text(0, 100, exactly),
+			"name!": text(0, 214, like(npmNameRE, "is no name of an npm package")), "version!": text(0, 100, exactly),
 			"integrity": text(1, 200), "integrities": array(5, hashes), "optional": boolean,
 			"source": word("npm", "git", "url"), "registry": text(0, 2048),
 		})),
@@ -77,15 +78,7 @@ func manifestTable() (form, []string) {
 		"x-hash-profile":        word("guide", "od"),
 		"x-hallmark-signatures": signed,
 	}
-	dist := object(map[string]form{
-		"hash!":     text(0, MaxManifest, like(`^sha256:[a-fA-F0-9]{64}$`, "is not sha256: and 64 hex digits")),
-		"hashes":    array(6, hashes),
-		"fileCount": whole(1, maxInteger), "totalBytes": whole(0, maxInteger),
-		"coverage": word("all", "partial"),
-		"checksums": object(map[string]form{"files": array(2000, object(map[string]form{
-			"path!": path, "sha256!": text(0, MaxManifest, sum),
-		}))}),
-	})
+	dist := distForm(path, hashes)
 	// A dist that is missing or no object is a dist.hash that is missing.
 	members["dist"] = func(p *problems, at string, v any) {
 		if _, ok := v.(map[string]any); !ok {
@@ -107,6 +100,19 @@ func manifestTable() (form, []string) {
 		}
 	}
 	return check, top
+}
+
+// distForm is the form of dist, of which path and hashes are forms of members.
+func distForm(path, hashes form) form {
+	return object(map[string]form{
+		"hash!":     text(0, MaxManifest, like(`^sha256:[a-fA-F0-9]{64}$`, "is not sha256: and 64 hex digits")),
+		"hashes":    array(6, hashes),
+		"fileCount": whole(1, maxInteger), "totalBytes": whole(0, maxInteger),
+		"coverage": word("all", "partial"),
+		"checksums": object(map[string]form{"files": array(2000, object(map[string]form{
+			"path!": path, "sha256!": text(0, MaxManifest, sum),
+		}))}),
+	})
 }
 
 // generation is the version of the format. A number is what most people write first.

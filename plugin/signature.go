@@ -46,33 +46,9 @@ func (m *Manifest) Statement() ([]byte, error) {
 // signatureEvidence verifies every signature and returns those of dist.hash that trusted
 // keys made.
 func (c *check) signatureEvidence() (signers []Signer) {
-	keys := c.host.Keys
-	if keys == nil {
-		keys = new(TrustedKeys)
-	}
 	hash := []byte(c.m.Dist.Hash)
-	verified := func(scheme evidence.Scheme, where string, s Signature, message []byte) string {
-		claim := c.claim(scheme, where)
-		claim.Text = s.Alg
-		if s.KeyID != "" {
-			claim.Text += " by " + s.KeyID
-		}
-		k, err := s.verify(keys, message, c)
-		switch {
-		case errors.Is(err, ErrUnknown), errors.Is(err, errUnknownAlg):
-			c.add(evidence.CannotVerify(claim, evidence.Untrusted, err.Error()))
-		case err != nil:
-			c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: err.Error()})
-		default:
-			e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
-			e.Observed.Text = string(k.Public.Algorithm()) + " by " + k.ID
-			c.add(e)
-			return k.ID
-		}
-		return ""
-	}
 	overHash := func(where string, s Signature) {
-		if by := verified(evidence.Signed, where, s, hash); by != "" {
+		if by := c.verifySignature(evidence.Signed, where, s, hash); by != "" {
 			signers = append(signers, Signer{by, s.Signature})
 		}
 	}
@@ -88,7 +64,19 @@ func (c *check) signatureEvidence() (signers []Signer) {
 			overHash(SignatureFile, s)
 		}
 	}
-	statedBy := ""
+	statedBy := c.statementEvidence()
+	signedBy := ""
+	if len(signers) > 0 {
+		signedBy = signers[0].KeyID
+	}
+	c.trustEvidence(evidence.Signed, signedBy, "no trusted key signed dist.hash")
+	c.trustEvidence(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
+	return signers
+}
+
+// statementEvidence verifies every signature of the whole manifest, and returns the trusted key that made one; "" if
+// none did.
+func (c *check) statementEvidence() (statedBy string) {
 	var statement []byte
 	var err error
 	if len(c.m.Statements) > 0 {
@@ -101,17 +89,37 @@ func (c *check) signatureEvidence() (signers []Signer) {
 				Reason: err.Error()})
 			continue
 		}
-		if by := verified(evidence.Statement, where, s, statement); statedBy == "" {
+		if by := c.verifySignature(evidence.Statement, where, s, statement); statedBy == "" {
 			statedBy = by
 		}
 	}
-	signedBy := ""
-	if len(signers) > 0 {
-		signedBy = signers[0].KeyID
+	return statedBy
+}
+
+// verifySignature verifies a signature, and returns the trusted key that made it; "" if none did.
+func (c *check) verifySignature(scheme evidence.Scheme, where string, s Signature, message []byte) string {
+	keys := c.host.Keys
+	if keys == nil {
+		keys = new(TrustedKeys)
 	}
-	c.trustEvidence(evidence.Signed, signedBy, "no trusted key signed dist.hash")
-	c.trustEvidence(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
-	return signers
+	claim := c.claim(scheme, where)
+	claim.Text = s.Alg
+	if s.KeyID != "" {
+		claim.Text += " by " + s.KeyID
+	}
+	k, err := s.verify(keys, message, c)
+	switch {
+	case errors.Is(err, ErrUnknown), errors.Is(err, errUnknownAlg):
+		c.add(evidence.CannotVerify(claim, evidence.Untrusted, err.Error()))
+	case err != nil:
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: err.Error()})
+	default:
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
+		e.Observed.Text = string(k.Public.Algorithm()) + " by " + k.ID
+		c.add(e)
+		return k.ID
+	}
+	return ""
 }
 
 // trustEvidence states whether a key that this machine trusts made a signature.

@@ -67,12 +67,7 @@ func Parse(data []byte) (*Document, error) {
 		return nil, &Invalid{append(w.issues, Issue{TypeSchema, "", err.Error(), SeverityError, "wrong-type"})}
 	}
 	d.Raw = slices.Clone(data)
-	if d.Meta != nil { // as written: decoding has rounded its numbers
-		var members map[string]json.RawMessage
-		if json.Unmarshal(data, &members) == nil {
-			d.Meta = members["_meta"]
-		}
-	}
+	d.keepMeta(data)
 	d.underscored, d.beyond = w.underscored, w.beyond
 	w.readHashes(d, tree)
 	d.expandLocation(d.FileHashes, false)
@@ -85,6 +80,14 @@ func Parse(data []byte) (*Document, error) {
 		return nil, &Invalid{sortIssues(append(w.issues, more...))}
 	}
 	return d, nil
+}
+
+// keepMeta takes _meta as it is written: decoding has rounded its numbers.
+func (d *Document) keepMeta(data []byte) {
+	var members map[string]json.RawMessage
+	if d.Meta != nil && json.Unmarshal(data, &members) == nil {
+		d.Meta = members["_meta"]
+	}
 }
 
 // readTree reads the object that a document is.

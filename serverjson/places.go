@@ -158,14 +158,7 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 		}) {
 			replaced = append(replaced, Replaced{p.Identifier, s.values[i], "sha256:" + sum})
 		}
-		name := "fileSha256"
-		if doc.underscored {
-			name = "file_sha256"
-		}
-		if has {
-			name = s.sums[i]
-		}
-		set(true, []string{"packages", strconv.Itoa(i), name}, sum)
+		set(true, []string{"packages", strconv.Itoa(i), s.sumMember(doc, i)}, sum)
 	}
 	some := len(hashes) > 0
 	set(s.meta || meta && some, metaHashes, entries)
@@ -179,6 +172,17 @@ func SetHashes(raw []byte, hashes []FileHash, meta bool) ([]byte, []Replaced, er
 		err = written.Validate().Err()
 	}
 	return out, replaced, err
+}
+
+// sumMember is the member of a package that has the digest of its file: the one that is there, or that of the schema.
+func (s stated) sumMember(doc *Document, i int) string {
+	if name, has := s.sums[i]; has {
+		return name
+	}
+	if doc.underscored {
+		return "file_sha256"
+	}
+	return "fileSha256"
 }
 
 // compare returns hashes under the keys that the document has for the same files, and what they replace.

@@ -90,15 +90,8 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	if out.changes = skipped; err != nil {
 		return out, err
 	}
-	for _, c := range skipped {
-		if _, locked := a.Workspace.Lock.Server(c.Name); locked && c.Why == OfAnother { // it stays as it is
-			out.names = append(out.names, c.Name)
-		}
-	}
-	names := slices.Clone(out.names)
-	for _, s := range wanted {
-		names = append(names, s.Name)
-	}
+	staying := a.stayingServers(skipped)
+	out.names = slices.Clone(staying)
 	for i, s := range wanted {
 		entry, locked := a.Workspace.Lock.Server(s.Name)
 		same := locked && sameLaunch(entry, s)
@@ -114,7 +107,7 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 			}
 		}
 		subject := a.Pieces[s.Facet].Subject() + ": " + s.Name
-		if err := a.checkPinnable(subject, names, len(out.pinned) == 0); err != nil {
+		if err := a.checkPinnable(subject, staying, wanted, len(out.pinned) == 0); err != nil {
 			return out, err
 		}
 		pinned, files, err := a.pinServer(ctx, s, subject, same)
@@ -141,9 +134,19 @@ func (a *Assembly) pinServers(ctx context.Context) (out pinnedServers, err error
 	return out, nil
 }
 
+// stayingServers are the locked servers of those that are skipped because they belong to another facet.
+func (a *Assembly) stayingServers(skipped []ServerChange) (names []string) {
+	for _, c := range skipped {
+		if _, locked := a.Workspace.Lock.Server(c.Name); locked && c.Why == OfAnother {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // checkPinnable is an error if this command may pin no server; before the first one also if clients' files cannot take
-// those with the names: what cannot be installed need not be looked at.
-func (a *Assembly) checkPinnable(subject string, names []string, first bool) error {
+// all of them: what cannot be installed need not be looked at.
+func (a *Assembly) checkPinnable(subject string, staying []string, wanted []project.Server, first bool) error {
 	switch {
 	case a.o.Frozen:
 		return evidence.Errorf(evidence.Refused, subject,
@@ -152,6 +155,10 @@ func (a *Assembly) checkPinnable(subject string, names []string, first bool) err
 	case a.o.Offline:
 		return obtain.OfflineError(subject)
 	case first:
+		names := slices.Clone(staying)
+		for _, s := range wanted {
+			names = append(names, s.Name)
+		}
 		return installed.CheckClientFiles(a.Workspace, names, a.serverOwners())
 	}
 	return nil

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/url"
@@ -52,12 +51,8 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 	if err != nil {
 		return nil, err
 	}
-	text, err := userconfig.ReadFile(path, maxCredentials)
+	file, err := parseCredentials(path)
 	if err != nil {
-		return nil, err
-	}
-	var file credentialFile
-	if err := toml.NewDecoder(bytes.NewReader([]byte(text))).DisallowUnknownFields().Decode(&file); err != nil {
 		return nil, err
 	}
 	var all []HostCredential
@@ -75,15 +70,8 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 		if len(c.Namespaces) == 0 {
 			return nil, fail("has no namespaces, so that nobody could use it")
 		}
-		for _, n := range c.Namespaces {
-			if n == "" || strings.ContainsAny(n, "/* ") {
-				return nil, fail("%s is no namespace, such as com.example", wire.Quoted(n))
-			}
-			if slices.ContainsFunc(all, func(k HostCredential) bool {
-				return k.hostPort() == wire.HostPort(&url.URL{Host: c.Host}) && slices.Contains(k.Namespaces, n)
-			}) {
-				return nil, fail("namespace %s has one already", wire.Quoted(n))
-			}
+		if err := checkNamespaces(c.Host, c.Namespaces, all); err != nil {
+			return nil, fail("%w", err)
 		}
 		k := HostCredential{Host: c.Host, Namespaces: c.Namespaces, Username: c.Username}
 		if k.Token, err = secret(c.Token, c.TokenEnv, env); err != nil {
@@ -104,6 +92,29 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 		return nil, errors.New("no [[credential]]")
 	}
 	return all, nil
+}
+
+func parseCredentials(path string) (file credentialFile, err error) {
+	text, err := userconfig.ReadFile(path, maxCredentials)
+	if err != nil {
+		return file, err
+	}
+	return file, toml.NewDecoder(strings.NewReader(text)).DisallowUnknownFields().Decode(&file)
+}
+
+// checkNamespaces is an error if one of the namespaces is none, or has a credential for the host already.
+func checkNamespaces(host string, namespaces []string, all []HostCredential) error {
+	for _, n := range namespaces {
+		if n == "" || strings.ContainsAny(n, "/* ") {
+			return fmt.Errorf("%s is no namespace, such as com.example", wire.Quoted(n))
+		}
+		if slices.ContainsFunc(all, func(k HostCredential) bool {
+			return k.hostPort() == wire.HostPort(&url.URL{Host: host}) && slices.Contains(k.Namespaces, n)
+		}) {
+			return fmt.Errorf("namespace %s has one already", wire.Quoted(n))
+		}
+	}
+	return nil
 }
 
 // secret returns text, or the value of variable if that is named, which must not be empty.

@@ -51,11 +51,10 @@ func (c *Client) logIn(ctx context.Context, ref artifact.Ref, r *ociRepository) 
 		return &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("credentials for %s: %w", wire.Plain(r.base.Host, 255), err)}
 	}
-	setting := "the credential for " + wire.Plain(r.base.Host, 255)
 	switch {
 	case challenge.Scheme == "":
 	case config.RegistryToken != "":
-		r.header, err = userconfig.Bearer(config.RegistryToken, setting)
+		r.header, err = userconfig.Bearer(config.RegistryToken, "the credential for "+wire.Plain(r.base.Host, 255))
 	case strings.EqualFold(challenge.Scheme, "basic"):
 		switch {
 		case config.Username != "" && config.Password != "":

@@ -49,7 +49,7 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 	case m.Method.Present():
 		return s.handleServerRequest(line, &m)
 	}
-	if err := checkAnswer(line, &m); err != nil {
+	if err := settleNull(line, &m); err != nil {
 		return s.drop(line, &m, err)
 	}
 	q, lost := s.takeAnswered(line, &m)
@@ -69,8 +69,9 @@ func (s *session) handleServerMessage(line []byte, i int) []byte {
 	return out
 }
 
-// checkAnswer is an error if m is no answer. Of a result and an error the one that is null counts as absent.
-func checkAnswer(line []byte, m *jsonrpc.Message) error {
+// settleNull takes a null away from m where it has a result and an error: it counts as absent. It is an error if m is
+// no answer then.
+func settleNull(line []byte, m *jsonrpc.Message) error {
 	if m.Result.Present() && m.Err.Present() {
 		switch { // a null counts as absent
 		case string(m.Err.Of(line)) == "null":

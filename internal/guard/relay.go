@@ -30,16 +30,8 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 	inner, cancel := context.WithCancel(context.Background())
 	r := newRelay(inner, process.NewSink(clientOut, false), p, o)
 	in := process.NewSource(clientIn, false)
-
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, process.PassedOn...)
-	defer signal.Stop(signals)
-	if len(process.BrokenPipe) > 0 {
-		broken := make(chan os.Signal, 1)
-		signal.Notify(broken, process.BrokenPipe...)
-		defer signal.Stop(broken)
-	}
-
+	signals, stopSignals := takeSignals()
+	defer stopSignals()
 	overdue := make(chan struct{}) // closed when the server has had its time to end
 	hurry := sync.OnceFunc(func() { close(overdue) })
 	leaving := make(chan struct{}) // closed when that time begins
@@ -71,7 +63,10 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 			p.End(overdue, r.o.grace, r.o.term)
 		}()
 	})
-	err = r.waitForEnd(ctx, p, ends{signals, clientDone, serverDone, overdue, spent, ended, clientLeft, endServer})
+	err = r.waitForEnd(ctx, p, ends{
+		signals: signals, client: clientDone, server: serverDone, late: overdue, silent: spent, ended: ended,
+		clientLeft: clientLeft, endServer: endServer,
+	})
 	r.waitForDelivery(leaving, serverDone)
 	cancel()
 	r.mu.Lock()
@@ -85,11 +80,30 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 	return p.ExitCode(), err
 }
 
-// ends are the ways in which a relay ends, and what is done then.
+// takeSignals has the signals that are passed on come to a channel, and that of a broken pipe end nothing, until stop.
+func takeSignals() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 8)
+	signal.Notify(signals, process.PassedOn...)
+	broken := make(chan os.Signal, 1)
+	if len(process.BrokenPipe) > 0 {
+		signal.Notify(broken, process.BrokenPipe...)
+	}
+	return signals, func() {
+		signal.Stop(signals)
+		signal.Stop(broken)
+	}
+}
+
+// ends are the ways in which a relay ends, each a channel that is closed then, and what is done.
 type ends struct {
-	signals                             <-chan os.Signal
-	client, server, late, silent, ended <-chan struct{}
-	clientLeft, endServer               func()
+	signals    <-chan os.Signal // that are passed on
+	client     <-chan struct{}  // the client has sent all, and its answers were awaited
+	server     <-chan struct{}  // the server has closed its output
+	late       <-chan struct{}  // the server has had its time to end
+	silent     <-chan struct{}  // the server has had its time to answer
+	ended      <-chan struct{}  // the server has ended
+	clientLeft func()           // gives the server its time to end
+	endServer  func()           // ends it, in a goroutine
 }
 
 // waitForEnd waits until the server has ended, and ends it when one side is done. err is that of ctx, if it ended.

@@ -68,9 +68,7 @@ func (s *session) route(line []byte, m *jsonrpc.Message) error {
 	s.sent++
 	q.order = s.sent
 	s.pending[id] = q
-	if q.kind == askInitialize {
-		s.initializing = true
-	}
+	s.initializing = s.initializing || q.kind == askInitialize
 	return nil
 }
 

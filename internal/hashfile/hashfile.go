@@ -38,11 +38,13 @@ func New(c Config) (*Server, error) {
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits: give one of these as --tag-width")
 	}
-	for flag, limit := range map[string]int64{"--max-file": c.MaxFile, "--max-request": int64(c.MaxRequest),
-		"--read-tokens": int64(c.ReadTokens), "--max-relocation": int64(c.MaxMove),
-		"the wait for roots": int64(c.RootsWait)} {
-		if limit < 0 {
-			return nil, fmt.Errorf("%s is negative: give a number above 0, or leave it out", flag)
+	for _, limit := range []struct {
+		flag  string
+		value int64
+	}{{"--max-file", c.MaxFile}, {"--max-request", int64(c.MaxRequest)}, {"--read-tokens", int64(c.ReadTokens)},
+		{"--max-relocation", int64(c.MaxMove)}, {"the wait for roots", int64(c.RootsWait)}} {
+		if limit.value < 0 {
+			return nil, fmt.Errorf("%s is negative: give a number above 0, or leave it out", limit.flag)
 		}
 	}
 	source, err := place.NewSource(c.Roots, c.RootsWait)

@@ -166,12 +166,10 @@ func (l *lexer) readPunctuator(c byte) bool {
 		l.dotted = true
 	case '+', '-':
 		return l.readSign(c, next(1), next(2))
-	case '<':
-		if next(1) == '!' && next(2) == '-' && next(3) == '-' {
+	default:
+		if c == '<' && next(1) == '!' && next(2) == '-' && next(3) == '-' {
 			return false
 		}
-		l.end(l.at+1, begins)
-	default:
 		l.end(l.at+1, begins)
 	}
 	return true

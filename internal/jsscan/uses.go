@@ -156,11 +156,7 @@ func (s *scanner) judge(n js.INode, r root) {
 		return // or it is no name of its own
 	case *js.IndexExpr:
 		if child == p.X {
-			name, ok := fold(p.Y)
-			if !ok && (r == global || r == prototype) && (s.isKeySymbol(p.Y) || r == global && s.isTarget(p)) {
-				return
-			}
-			s.judgeMember(p, r, name, ok)
+			s.judgeIndex(p, r)
 		}
 		return
 	case *js.CallExpr:
@@ -170,11 +166,7 @@ func (s *scanner) judge(n js.INode, r root) {
 		}
 	case *js.NewExpr:
 		if child == p.X {
-			var args []js.Arg
-			if p.Args != nil {
-				args = p.Args.List
-			}
-			s.judgeCall(p, r, args)
+			s.judgeCall(p, r, argumentsOf(p))
 			return
 		}
 	case *js.Arg:
@@ -201,6 +193,23 @@ func (s *scanner) judge(n js.INode, r root) {
 		}
 	}
 	s.handOn(n)
+}
+
+// argumentsOf returns the arguments of new, which may have no brackets.
+func argumentsOf(n *js.NewExpr) []js.Arg {
+	if n.Args == nil {
+		return nil
+	}
+	return n.Args.List
+}
+
+// judgeIndex judges the use of a member of a root that stands in brackets.
+func (s *scanner) judgeIndex(p *js.IndexExpr, r root) {
+	name, ok := fold(p.Y)
+	if !ok && (r == global || r == prototype) && (s.isKeySymbol(p.Y) || r == global && s.isTarget(p)) {
+		return
+	}
+	s.judgeMember(p, r, name, ok)
 }
 
 // isFollowed reports whether the root that an operand is stays known, in a name or as that of the whole, or ends there.

@@ -110,7 +110,8 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	return r, err
 }
 
-// resolveVersions finds the exact version of a package and of what it depends on, and what is known of each.
+// resolveVersions finds the exact version of a package and of what it depends on, and what is known of each. It sets
+// the time before which versions count in of, and the program in r.
 func (k ecosystem) resolveVersions(ctx context.Context, d Declaration, of *request,
 	r *Resolved) (dependencies *project.Closure, err error) {
 	if err := k.askReleases(ctx, d, of.exact, r); err != nil {
@@ -184,7 +185,7 @@ func (k ecosystem) installResolved(ctx context.Context, d Declaration, of reques
 	return done.Slot, in.Platform, nil
 }
 
-// compileResolved returns the compiled form of the tree for a platform, nil if the ecosystem has none.
+// compileResolved returns the compiled form of the tree for a platform; nil if there is none.
 func (k ecosystem) compileResolved(ctx context.Context, d Declaration, r *Resolved, st *store.Store, platform string,
 	tree *store.Slot) (*store.Slot, error) {
 	if k.compile == nil {

@@ -89,11 +89,12 @@ func (k ecosystem) openBoth(ctx context.Context, l Locked, st *store.Store, o *O
 	return found, cmp.Or(err, audited)
 }
 
-// openCompiled finds or makes the compiled form of a tree; nil if the ecosystem has none. What it finds is judged, and
+// openCompiled finds or makes the compiled form of a tree; nil if there is none. What it finds is judged, and
 // added to what is known of the program. It is not ok if what was found is not what is locked.
 func (k ecosystem) openCompiled(ctx context.Context, l Locked, st *store.Store, o *Opened, platform string,
 	tree *store.Slot) (compiled *store.Slot, ok bool, err error) {
-	if k.compile == nil || l.Approval.Runtime == nil { // this machine would not remember what it compiled
+	// Without an approved interpreter this machine would not remember what it compiled.
+	if k.compile == nil || l.Approval.Runtime == nil {
 		return nil, true, nil
 	}
 	judge := judgeWith(&o.Report, l.Judge)

@@ -134,7 +134,7 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 	if err != nil || done {
 		return r.out, err
 	}
-	return r.out, r.approve(ctx)
+	return r.out, r.consentAndApprove(ctx)
 }
 
 // entryReview is the review of a server that is locked.
@@ -207,6 +207,7 @@ func (r *entryReview) choose(ctx context.Context) (done bool, err error) {
 func (r *entryReview) chooseDrifted(ctx context.Context) (done bool, err error) {
 	w, o, out := r.Workspace, r.options, r.out
 	if out.Note, err = w.DriftNote(out.Name, r.entry); err != nil {
+		r.out = nil // there is nothing that could be shown
 		return false, err
 	}
 	if out.Note != nil {
@@ -234,8 +235,8 @@ func (r *entryReview) chooseDrifted(ctx context.Context) (done bool, err error) 
 	return false, readDrift(w, out, r.entry, r.locked, items)
 }
 
-// approve asks for consent, and writes the approval.
-func (r *entryReview) approve(ctx context.Context) error {
+// consentAndApprove asks for consent, and writes the approval.
+func (r *entryReview) consentAndApprove(ctx context.Context) error {
 	out := r.out
 	claim, err := r.options.consent(out)
 	if err != nil {

@@ -165,7 +165,8 @@ func (l *layout) fetchLocked(ctx context.Context, entry project.ServerLock,
 	return holds, top.MediaType, nil
 }
 
-// findPlatform returns the image of an index, called ref, that is for a platform; "" is this machine's.
+// findPlatform returns the image of an index, called ref, that is for a platform; "" is linux on this machine's
+// processor.
 func findPlatform(index *fetch.Image, ref, platform string) (digest.Digest, error) {
 	if platform == "" {
 		platform = "linux/" + runtime.GOARCH

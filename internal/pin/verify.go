@@ -90,8 +90,7 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 // hashBlock hashes the files that a block of the server s names, and compares them with its claims. It returns the
 // block with their digests.
 func (r *VerifyResult) hashBlock(w *workspace.Workspace, s project.Server,
-	block *project.Verify) (filled project.Verify,
-	err error) {
+	block *project.Verify) (filled project.Verify, err error) {
 	filled.Type = block.Type
 	var report evidence.Report
 	for _, c := range block.Claims {

@@ -111,7 +111,8 @@ func realFile(dir, file string) string {
 	return file
 }
 
-// compare sets News of a server whose entry has a key, and returns what is to be remembered of what it starts.
+// compare sets News of a server by what was seen under the key of its entry. It returns the digest of what the server
+// starts, which is to be remembered; of one that Hallmark guards that of before.
 func (before seenServers) compare(key string, s *Server) (starts string) {
 	starts = digestOf(slices.Concat([]string{s.Command, s.URL}, s.Arguments, []string{"\x01"},
 		slices.Sorted(slices.Values(s.Variables)))...)

@@ -167,7 +167,7 @@ func monitorCommand(a *app.App) *cobra.Command {
 			if follow {
 				o.Follow = every
 			}
-			if why := checkMonitored(o, every); why != "" {
+			if why := checkMonitored(names, o, every); why != "" {
 				return app.Usage(c, errors.New(why))
 			}
 			h, err := a.Host(".")
@@ -209,9 +209,9 @@ func addMonitorFlags(c *cobra.Command, o *monitor.Options) {
 }
 
 // checkMonitored says what is wrong with the flags of 'log monitor', or nothing.
-func checkMonitored(o monitor.Options, every time.Duration) string {
+func checkMonitored(names []string, o monitor.Options, every time.Duration) string {
 	switch {
-	case (o.URL == "") == (o.From == ""):
+	case (len(names) == 0) == (o.From == ""):
 		return "takes the URL of a registry, or a directory with --from"
 	case o.Reread < 0:
 		return "--reread is 0 at least"

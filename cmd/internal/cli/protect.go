@@ -168,7 +168,8 @@ func firstLine(text string) string {
 	return surface.Escape(line)
 }
 
-// sumProtected prints how many servers are protected, why the others are not, and what to type next.
+// sumProtected prints how many servers are protected, why the others are not, and what to type next; in a dry run the
+// servers of each client before that. It prints nothing of r if that is nil, as after an error.
 func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.ProtectOptions, err error) error {
 	if r == nil {
 		return err

@@ -59,7 +59,8 @@ func tryCommand(a *app.App) *cobra.Command {
 			if asJSON {
 				return writeTrial(a, t, err)
 			}
-			if err := warnOfTrial(a, t, err); err != nil {
+			warnOfTrial(a, t)
+			if err != nil {
 				return err
 			}
 			o.Next(t)
@@ -74,14 +75,13 @@ func tryCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// warnOfTrial prints what the author should know of, and returns err.
-func warnOfTrial(a *app.App, t *launch.Trial, err error) error {
+// warnOfTrial prints what the author should know of.
+func warnOfTrial(a *app.App, t *launch.Trial) {
 	author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
 	a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
 	if t.Removed {
 		fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
 	}
-	return err
 }
 
 // showTried prints what a server that was tried shows a model, and what comes next.

@@ -83,7 +83,8 @@ func unpinCommand(a *app.App) *cobra.Command {
 
 // askRestored shows what clients' files get back, and asks unless yes is set.
 func askRestored(ctx context.Context, a *app.App, all []pin.Restored, yes bool) (bool, error) {
-	if showRestored(a.Stderr, all); yes {
+	showRestored(a.Stderr, all)
+	if yes {
 		return true, nil
 	}
 	answer, err := a.Ask(ctx, "Restore this?")

@@ -44,25 +44,7 @@ func Command(name string) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !c.ReadOnly {
-				var err error
-				if c.Locks, err = findLocks(os.Getenv); err != nil {
-					return err
-				}
-			}
-			c.Version = program.Release()
-			c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
-			s, err := hashfile.New(c)
-			if err != nil {
-				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
-			}
-			defer s.Close()
-			signal.Ignore(syscall.SIGPIPE) // a client that is gone ends no write to a file halfway
-			program.ExplainWait(cmd.Root().Name(), cmd.Name())
-			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
-				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
-			}
-			return nil
+			return serve(cmd, c)
 		},
 	}
 	f := cmd.Flags()
@@ -79,4 +61,27 @@ func Command(name string) *cobra.Command {
 	f.IntVar(&c.ReadTokens, "read-tokens", hashfile.DefaultReadTokens,
 		"most `tokens`, about, that a read gives unless it asks for more")
 	return cmd
+}
+
+// serve serves until the client is gone.
+func serve(cmd *cobra.Command, c hashfile.Config) error {
+	if !c.ReadOnly {
+		var err error
+		if c.Locks, err = findLocks(os.Getenv); err != nil {
+			return err
+		}
+	}
+	c.Version = program.Release()
+	c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
+	s, err := hashfile.New(c)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, "hashfile", "", err)
+	}
+	defer s.Close()
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone ends no write to a file halfway
+	program.ExplainWait(cmd.Root().Name(), cmd.Name())
+	if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
+		return evidence.Errorf(evidence.Operation, "hashfile", "", err)
+	}
+	return nil
 }

@@ -50,6 +50,10 @@ func serveCommand(a *app.App) *cobra.Command {
 		Long:        serveHelp,
 		Args:        app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			reload := make(chan os.Signal, 1)
+			signal.Notify(reload, syscall.SIGHUP) // which ends the program before that
+			defer signal.Stop(reload)
+			s.o.Reload = reload
 			if err := s.setOptions(c); err != nil {
 				return err
 			}
@@ -169,10 +173,6 @@ func (s *server) setOptions(c *cobra.Command) error {
 }
 
 func (s *server) serve(ctx context.Context) error {
-	reload := make(chan os.Signal, 1)
-	signal.Notify(reload, syscall.SIGHUP)
-	defer signal.Stop(reload)
-	s.o.Reload = reload
 	s.o.Commit, s.o.Built = app.FindRevision()
 	s.o.Version = program.Release()
 	s.o.Logger = slog.New(slog.NewTextHandler(s.a.Stderr, nil))

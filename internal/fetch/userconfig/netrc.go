@@ -16,14 +16,13 @@ type login struct{ user, password string }
 // default entry is skipped, because it would be sent to every host. Nothing is an error.
 func parseNetrc(text string) map[string]login {
 	logins := make(map[string]login)
-	machine, entry := "", login{}
+	machine, entry, macro, due := "", login{}, false, ""
 	flush := func() {
 		if _, seen := logins[machine]; machine != "" && !seen && (entry.user != "" || entry.password != "") {
 			logins[machine] = entry
 		}
 		machine, entry = "", login{}
 	}
-	macro, due := false, ""
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
 		if macro {
 			macro = strings.TrimSpace(line) != ""

@@ -37,26 +37,19 @@ func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 			cancelled = b.readRepeated(s, p, body, m)
 		}
 	}
-	ctx, cancel := context.WithCancel(b.calls)
+	above := b.calls
 	if p.method == "subscriptions/listen" {
-		ctx, cancel = context.WithCancel(b.listening)
+		above = b.listening
 	}
+	ctx, cancel := context.WithCancel(above)
 	p.cancel = cancel
 	if len(p.unanswered) == 0 {
 		defer cancel()
 		b.notify(ctx, p, body, cancelled)
 		return
 	}
-	b.mu.Lock()
-	full := len(b.unanswered) >= MaxCalls
-	if !full {
-		for id := range p.unanswered {
-			b.unanswered[id] = p
-		}
-	}
-	b.mu.Unlock()
 	switch {
-	case full:
+	case !b.expect(p):
 		cancel()
 		b.refuse(p, errors.New("too many requests wait for an answer"))
 	case p.method == "initialize": // later requests repeat what it is answered
@@ -64,6 +57,19 @@ func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 	default:
 		b.running.Go(func() { b.call(ctx, p, body) })
 	}
+}
+
+// expect notes that p waits for answers, and reports whether that is not one too many.
+func (b *bridge) expect(p *post) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.unanswered) >= MaxCalls {
+		return false
+	}
+	for id := range p.unanswered {
+		b.unanswered[id] = p
+	}
+	return true
 }
 
 // readMessages reads the messages of a body, which has one or is a batch.

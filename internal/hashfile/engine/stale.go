@@ -25,10 +25,7 @@ func (e *Engine) refuseStale(
 		return e.explain(p, now, ops, err)
 	}
 	if own {
-		return e.addFreshLines(p, place.Refuse(hashline.Stale, "%s was changed by another edit of yours in or "+
-			"beside these lines, since it had this file_hash; nothing was written. To go on, look at the lines "+
-			"below, which are those of now, and make the edit for them, with the file_hash given here",
-			place.Show(p.Asked)), now, ops)
+		return e.addFreshLines(p, refuseOwnEdit(p), now, ops)
 	}
 	var where []string
 	var lines [][2]int
@@ -67,6 +64,14 @@ func (e *Engine) refuseStale(
 	}
 	out.Message = fmt.Sprintf("%s %s. To go on, %s", place.Show(p.Asked), why, next)
 	return e.addFacts(p, out, now, lines)
+}
+
+// refuseOwnEdit refuses an edit for lines that another edit of this session changed.
+func refuseOwnEdit(p *place.Place) *place.Refusal {
+	return place.Refuse(hashline.Stale, "%s was changed by another edit of yours in or "+
+		"beside these lines, since it had this file_hash; nothing was written. To go on, look at the lines "+
+		"below, which are those of now, and make the edit for them, with the file_hash given here",
+		place.Show(p.Asked))
 }
 
 // describeMoved says where the line of an anchor is now, or that it is gone, and at which line that is.

@@ -30,15 +30,10 @@ func (w *walk) close() {
 
 // walkFrom walks to the absolute path abs. If a link leads out of the directory, next is the path to resolve instead.
 func (w *walk) walkFrom(abs string) (next string, err error) {
-	r, rest := w.scope.FindRoot(abs)
-	if r == nil {
-		return "", w.scope.RefuseOutside(w.asked, abs)
-	}
-	if err := r.Open(); err != nil {
+	r, rest, err := w.begin(abs)
+	if err != nil {
 		return "", err
 	}
-	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
-	w.enter()
 	todo := SplitPath(rest)
 	for {
 		if len(todo) == 0 {
@@ -76,14 +71,27 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 		case len(todo) == 0:
 			return "", w.arrive(name, info)
 		case !info.IsDir():
-			return "", Refuse(NotFound, "%s does not exist: something above it is not a directory",
-				Show(w.asked))
+			return "", Refuse(NotFound, "%s does not exist: something above it is not a directory", Show(w.asked))
 		default:
 			if err := w.descend(name); err != nil {
 				return "", err
 			}
 		}
 	}
+}
+
+// begin enters the allowed directory that holds an absolute path. rest is the path below it.
+func (w *walk) begin(abs string) (r *Root, rest string, err error) {
+	r, rest = w.scope.FindRoot(abs)
+	if r == nil {
+		return nil, "", w.scope.RefuseOutside(w.asked, abs)
+	}
+	if err := r.Open(); err != nil {
+		return nil, "", err
+	}
+	w.Place.Asked, w.Root, w.chain = w.asked, r, []*os.Root{r.Dir}
+	w.enter()
+	return r, rest, nil
 }
 
 // ascend goes back to the directory above.
