@@ -201,17 +201,17 @@ var unreadTypes = []unread{
 		"internal/check.spdxExternalRef internal/check.spdxRelationship", "what commands print"},
 	{"project.Weakening evidence.* policy.Finding policy.Verdict surface.* serverjson.Issue internal/facet.Issue plugin.Issue",
 		"what is printed or sent: a report, an issue, a difference"},
-	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.authorizeDevice() " +
+	{"internal/closure.PythonAnswer internal/closure.PythonPackage internal/publish.deviceCode internal/publish.pollDevice() " +
 		"internal/installed.bodyOf() project.ParsePylock() project.ParsePipReport() project.resolvedFile " +
 		"internal/registry.Permission internal/registry.Proof internal/registry.Grant " +
 		"internal/registry.ClaimedNames() internal/registry.RepositoryID() " +
 		"internal/registry/api.claims internal/registry/api.LoginGitHubActions()",
 		"of programs that resolve, of logins and for clients: nothing was claimed of it before"},
-	{"internal/check.lockedTrees() project.decodeLock() project.entryParts() internal/store.parseSidecar()",
+	{"internal/check.readKnownProject() project.decodeLock() project.entryParts() internal/store.parseSidecar()",
 		"one member of a file that another type here reads as a whole"},
 	{"project.olderWire project.olderServer",
 		"locks of older versions: the campaign seals each again as version 1, and spec/lock.json has those of version 2"},
-	{"internal/kind.imageConfig serverjson.decodeTree() ledger.StatusDocument() plugin.checksumWire " +
+	{"internal/kind.imageConfig serverjson.decodeTree() serverjson.packageLocation ledger.StatusDocument() plugin.checksumWire " +
 		"internal/plugins.Script",
 		"of bytes whose digest is compared before they are read, or that are only written"},
 	{"internal/workspace.advisoryDocument internal/workspace.affectedPackage internal/workspace.affectedRange " +
