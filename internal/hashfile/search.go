@@ -112,7 +112,7 @@ func (s *Server) explainHits(
 func (s *Server) searchAgain(
 	ctx context.Context, sc *place.Scope, in searchArguments, ask engine.SearchRequest, pattern string,
 ) *engine.Found {
-	in.Pattern = pattern
+	in.Pattern, ask.Unshown = pattern, true
 	var err error
 	if ask.Pattern, err = parsePattern(in); err != nil {
 		return &engine.Found{}

@@ -358,12 +358,16 @@ func chooseError(where string, in project.Facet, shown, items []facet.Item) erro
 			break
 		}
 	}
+	holds := fmt.Sprintf("%d skills, plugins or facets", len(shown))
+	if len(shown) == 1 {
+		holds = "one skill, plugin or facet"
+	}
 	if skill == "" { // no path is put into a command line that somebody may paste
 		from, skill = "NAME "+from, "PATH"
 	}
 	return evidence.Errorf(evidence.Refused, where,
 		surface.Escape(fmt.Sprintf("say which, --skill again for each: 'hallmark add %s --skill %s'", from, skill)),
-		fmt.Errorf("is none itself, and holds %d skills, plugins or facets", len(shown)))
+		fmt.Errorf("is none itself, and holds %s", holds))
 }
 
 func nameOr(name, other string) string {

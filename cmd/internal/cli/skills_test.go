@@ -41,6 +41,10 @@ func TestProposedChoice(t *testing.T) {
 			t.Errorf("%q, not %s", err, want)
 		}
 	}
+	one := []facet.Item{{Name: "a", Path: "a"}}
+	if err := chooseError("x", project.Facet{Path: "x"}, one, one); !strings.Contains(err.Error(), "holds one skill") {
+		t.Error(err)
+	}
 }
 
 // What people type for a source, and is no name of a facet, is answered with the commands for sources.

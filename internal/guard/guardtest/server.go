@@ -45,8 +45,8 @@ func runServer(mode string) int {
 	return 0
 }
 
-func serveBench() {
-	payload := strings.Repeat("x", len(os.Getenv("PAYLOAD")))
+// serveLines writes an answer to each line that is read, of a request with an id.
+func serveLines(answer func(line, id string) string) {
 	r := bufio.NewReader(os.Stdin)
 	for {
 		line, err := r.ReadString('\n')
@@ -55,38 +55,39 @@ func serveBench() {
 		}
 		_, rest, _ := strings.Cut(line, `"id":`)
 		id, _, _ := strings.Cut(rest, ",")
-		switch {
-		case strings.Contains(line, `"initialize"`):
-			fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
-		case strings.Contains(line, "tools/list"):
-			fmt.Printf("%s\n", strings.Replace(Tools(AddTool), "$ID", id, 1))
-		case strings.Contains(line, "tools/call"):
-			os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` +
-				payload +
-				`"}]}}` + "\n")
+		text := answer(line, id)
+		if strings.Contains(line, `"initialize"`) {
+			text = strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1)
+		}
+		if text != "" {
+			os.Stdout.WriteString(text + "\n")
 		}
 	}
 }
 
-func serveFlood() {
-	r := bufio.NewReader(os.Stdin)
-	for n := 0; ; {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return
-		}
-		_, rest, _ := strings.Cut(line, `"id":`)
-		id, _, _ := strings.Cut(rest, ",")
+func serveBench() {
+	payload := strings.Repeat("x", len(os.Getenv("PAYLOAD")))
+	serveLines(func(line, id string) string {
 		switch {
-		case strings.Contains(line, `"initialize"`):
-			fmt.Printf("%s\n", strings.Replace(HelloAnswer, `"id":0`, `"id":`+id, 1))
 		case strings.Contains(line, "tools/list"):
-			n++
-			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id,
-				n,
-				strings.Repeat("x", 8<<20))
+			return strings.Replace(Tools(AddTool), "$ID", id, 1)
+		case strings.Contains(line, "tools/call"):
+			return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + payload + `"}]}}`
 		}
-	}
+		return ""
+	})
+}
+
+func serveFlood() {
+	n := 0
+	serveLines(func(line, id string) string {
+		if !strings.Contains(line, "tools/list") {
+			return ""
+		}
+		n++
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`, id, n,
+			strings.Repeat("x", 8<<20))
+	})
 }
 
 // SDKServer is a server of the SDK with an item of each kind and a tool that changes another.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
@@ -167,6 +168,19 @@ func TestLargeFileSearched(t *testing.T) {
 		must(t, err)
 		f.WriteString("\n")
 		f.Close()
+	}
+}
+
+// TestUnshownSearch: what a search finds for nobody is no file that was read, and counts as one when it is shown.
+func TestUnshownSearch(t *testing.T) {
+	w := serve(t)
+	w.write("f", "hit\n")
+	whole := digest.FromBytes([]byte("hit\n"))
+	for _, unshown := range []bool{true, false} {
+		w.search(SearchRequest{Limit: 9, Unshown: unshown}, "hit")
+		if known := w.reader.Expand(whole.Hex()[:shownDigits], digest.FromBytes(nil)); (len(known) == 0) != unshown {
+			t.Errorf("unshown %t: %v", unshown, known)
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ type SearchRequest struct {
 	Context int                   // lines before and after each hit
 	Limit   int                   // hits, or files
 	Tokens  int                   // that the lines may cost a model, about; 0 is no limit
+	Unshown bool                  // nobody is shown what is found, so that it counts as read by nobody
 }
 
 // Hits are the lines of one file that match.
@@ -234,7 +235,7 @@ func (q *search) searchFile(ctx context.Context, p *place.Place) error {
 	if err := q.searchLines(ctx, f, &out); err != nil || out.Count == 0 {
 		return err
 	}
-	if len(out.Lines) > 0 {
+	if len(out.Lines) > 0 && !q.Unshown {
 		q.e.reader.Remember(p, now.Hash, now.Data)
 		q.e.reader.NoteShown(now.Hash)
 	}
