@@ -2,6 +2,7 @@ package project
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -34,6 +35,7 @@ type ClosurePackage struct {
 	Optional  bool
 	Scripts   bool // has install scripts, which are not run
 	OS, CPU   []string
+	Libc      []string // of Linux: "glibc", "musl"
 
 	Marker string                         // Python: where it is installed; "" everywhere
 	Wheels map[artifact.Ref]digest.Digest // Python: its files, one of which is installed
@@ -54,30 +56,24 @@ const (
 	EngineGo  = "go" // resolves and builds
 )
 
-// Fits reports whether npm installs p on a platform, by node's names for it. Only
-// optional packages are ever left out.
-func (p ClosurePackage) Fits(os, cpu string) bool {
-	return !p.Optional || allowsPlatform(p.OS, os) && allowsPlatform(p.CPU, cpu)
+// NodePlatform is what packages of npm are chosen for, by node's names.
+type NodePlatform struct {
+	OS, CPU string // "linux", "x64"
+	Libc    string // of Linux: "glibc", "musl", or "" if node is linked with neither
 }
 
-// allowsPlatform applies npm's rule for os and cpu: no list allows all, "!x" refuses x, and a
-// list with a positive name allows the named ones only.
+// fits reports whether p is for a platform.
+func (p ClosurePackage) fits(on NodePlatform) bool {
+	return allowsPlatform(p.OS, on.OS) && allowsPlatform(p.CPU, on.CPU) &&
+		(len(p.Libc) == 0 || on.Libc != "" && allowsPlatform(p.Libc, on.Libc))
+}
+
+// allowsPlatform applies npm's rule for os, cpu and libc: no list and "any" alone allow all, "!x" refuses x, and a list
+// with a name allows the named ones only.
 func allowsPlatform(list []string, name string) bool {
-	if len(list) == 0 {
+	if len(list) == 0 || len(list) == 1 && list[0] == "any" {
 		return true
 	}
-	positive := false
-	for _, item := range list {
-		if refused, ok := strings.CutPrefix(item, "!"); ok {
-			if refused == name {
-				return false
-			}
-			continue
-		}
-		if item == name || item == "any" {
-			return true
-		}
-		positive = true
-	}
-	return !positive
+	isNamed := func(item string) bool { return !strings.HasPrefix(item, "!") }
+	return !slices.Contains(list, "!"+name) && (slices.Contains(list, name) || !slices.ContainsFunc(list, isNamed))
 }

@@ -160,6 +160,18 @@ func decodeMember(entry map[string]json.RawMessage, name string, v any) error {
 	return nil
 }
 
+// decodeList is [decodeMember] of a list, for which a package may have one text.
+func decodeList(entry map[string]json.RawMessage, name string, list *[]string) error {
+	var one string
+	if json.Unmarshal(entry[name], &one) != nil {
+		return decodeMember(entry, name, list)
+	}
+	if one != "" {
+		*list = []string{one}
+	}
+	return nil
+}
+
 // parsePackage reads the entry of one package at its path.
 func parsePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage, err error) {
 	p.Path = at
@@ -172,7 +184,7 @@ func parsePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage
 		decodeMember(entry, "resolved", &resolved), decodeMember(entry, "link", &link),
 		decodeMember(entry, "inBundle", &bundled),
 		decodeMember(entry, "optional", &p.Optional), decodeMember(entry, "hasInstallScript", &p.Scripts),
-		decodeMember(entry, "os", &p.OS), decodeMember(entry, "cpu", &p.CPU))
+		decodeList(entry, "os", &p.OS), decodeList(entry, "cpu", &p.CPU), decodeList(entry, "libc", &p.Libc))
 	if err != nil {
 		return p, err
 	}
@@ -257,90 +269,31 @@ func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
 	}
 }
 
-// encodePackages writes the stored form of a closure of npm.
-func (c *Closure) encodePackages() ([]byte, error) { return c.encode(nil) }
-
-// ForInstall is the form that npm installs from: each package that is in tarballs comes
-// from the file named there.
-func (c *Closure) ForInstall(tarballs map[artifact.Ref]string) (lock, manifest []byte, err error) {
-	if lock, err = c.encode(tarballs); err != nil {
-		return nil, nil, err
+// isDirect reports whether the root itself asks for a package.
+func (c *Closure) isDirect(p ClosurePackage) bool {
+	name, ok := strings.CutPrefix(p.Path, "node_modules/")
+	if !ok || !c.Root.IsZero() {
+		return ok && name == c.Root.Name()
 	}
-	manifest, err = machine.Marshal(c.root())
-	return lock, manifest, err
+	return c.required[name] != "" || c.optional[name] != ""
 }
 
-func (c *Closure) root() map[string]any {
-	root := map[string]any{"name": closureName, "private": true}
+// encodePackages writes the stored form of a closure of npm.
+func (c *Closure) encodePackages() ([]byte, error) {
+	root := map[string]any{"name": closureName, "dependencies": c.required}
 	switch {
 	case !c.Root.IsZero():
 		root["dependencies"] = map[string]string{c.Root.Name(): c.Root.Version()}
-	default:
-		root["dependencies"] = c.required
-		if len(c.optional) > 0 {
-			root["optionalDependencies"] = c.optional
-		}
+	case len(c.optional) > 0:
+		root["optionalDependencies"] = c.optional
 	}
-	return root
-}
-
-func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
-	root := c.root()
-	delete(root, "private")
 	packages := map[string]any{"": root}
-	for _, p := range c.Packages {
-		entry := maps.Clone(c.raw[p.Path])
-		if file, ok := tarballs[p.Ref]; ok && !p.Ref.IsZero() {
-			resolved, err := machine.Marshal("file:" + file)
-			if err != nil {
-				return nil, err
-			}
-			entry["resolved"] = resolved
-		}
-		if tarballs != nil {
-			if err := c.settleDependencies(p.Path, entry); err != nil {
-				return nil, err
-			}
-		}
-		packages[p.Path] = entry
+	for at, entry := range c.raw {
+		packages[at] = entry
 	}
 	return machine.MarshalIndented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
-}
-
-// settleDependencies changes what an entry asks for where npm, which is given nothing but the closure, would ask a
-// registry again: a tag, which files do not have, and an optional package that npm did not find when it resolved.
-func (c *Closure) settleDependencies(at string, entry map[string]json.RawMessage) error {
-	for _, member := range []string{"dependencies", "optionalDependencies", "peerDependencies"} {
-		var asked map[string]string
-		if err := decodeMember(entry, member, &asked); err != nil {
-			return err
-		}
-		if len(asked) == 0 {
-			continue
-		}
-		for name, spec := range asked {
-			switch {
-			case member == "optionalDependencies" && !c.finds(at, name):
-				delete(asked, name)
-			case isTag(spec):
-				asked[name] = "*"
-			}
-		}
-		settled, err := machine.Marshal(asked)
-		if err != nil {
-			return err
-		}
-		entry[member] = settled
-	}
-	return nil
-}
-
-// finds reports whether node would find a package from the one at a path.
-func (c *Closure) finds(from, name string) bool {
-	_, ok := c.lookUp(from, name)
-	return ok
 }
 
 // lookUp returns the path of the package that node would find from the one at a path.
@@ -355,16 +308,4 @@ func (c *Closure) lookUp(from, name string) (string, bool) {
 		}
 		from, _ = splitPath(from)
 	}
-}
-
-// isTag reports whether npm reads a spec as a tag, such as "latest": a word that is no range ("v1", "x") and no URL.
-func isTag(spec string) bool {
-	letter := func(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
-	switch {
-	case spec == "" || !letter(spec[0]) || strings.ContainsAny(spec, ":/ |<>=^~*"):
-		return false
-	case spec[0]|0x20 == 'x':
-		return len(spec) > 1 && spec[1] != '.'
-	}
-	return spec[0]|0x20 != 'v' || len(spec) > 1 && (spec[1] < '0' || '9' < spec[1])
 }

@@ -1,5 +1,5 @@
 // Package closure resolves, fetches and installs a package with all that it depends on. The
-// ecosystem's own tool resolves (npm, uv or pip, go) and, but for wheels, installs, but no code of the packages runs
+// ecosystem's own tool resolves (npm, uv or pip, go); Hallmark unpacks, and go builds. No code of the packages runs
 // unless their install scripts were allowed. Between the two, every file is fetched by Hallmark
 // or recomputed from what the tool fetched, and compared with the closure in the lock. The
 // installation itself runs without a network and without the user's configuration.
@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -52,8 +53,7 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 	}
 	verb := name
 	if at := slices.IndexFunc(c.Args, func(a string) bool {
-		return a == "install" || a == "ci" || a == "compile" ||
-			a == "rebuild"
+		return a == "install" || a == "compile" || a == "rebuild"
 	}); at >= 0 {
 		verb += " " + c.Args[at]
 	}
@@ -102,7 +102,7 @@ type Installer interface {
 	PlatformKey(rt *project.Runtime) string
 	// Fetch fetches the packages of a closure that this platform needs into dir, and compares each with its integrity.
 	Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packages, error)
-	// Install lets the ecosystem's own installer unpack the fetched packages, or build them, into st.
+	// Install unpacks the fetched packages into st, or has them built.
 	Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *store.Staging) error
 }
 
@@ -126,12 +126,13 @@ type Packages struct {
 	Files  map[artifact.Ref]string // relative to dir
 	Report evidence.Report
 
-	Ref      artifact.Ref      // of the root's own file
-	Observed evidence.Observed // of that file
-	NPM      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
-	Wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
-	read     []*fetch.Wheel    // what each of them says, once all were fetched
-	Scripts  []string          // npm: Refs of packages whose install scripts are run
+	Ref      artifact.Ref                   // of the root's own file
+	Observed evidence.Observed              // of that file
+	NPM      *fetch.NPMVersion              // the root; nil if it is none of npm, or could not be fetched
+	Wheel    *fetch.Wheel                   // the root; nil if it is none of PyPI, or could not be fetched
+	read     []*fetch.Wheel                 // what each of them says, once all were fetched
+	sums     map[artifact.Ref]digest.Digest // npm: of the files, by which they are compared again
+	Scripts  []string                       // npm: Refs of packages whose install scripts are run
 }
 
 // OwnFile is the path of the root's own file; "" if it could not be fetched.

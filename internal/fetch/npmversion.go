@@ -77,7 +77,7 @@ func ReadNPMTarball(name string) (*NPMVersion, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, _ := readNPMManifest(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	v, _ := readNPMManifest(data)
 	if v == nil {
 		return nil, errors.New("its package.json is no JSON object")
 	}
@@ -87,7 +87,7 @@ func ReadNPMTarball(name string) (*NPMVersion, error) {
 // readNPMManifest reads what a package.json says, and a version's document with it; nil if data is none.
 func readNPMManifest(data []byte) (*NPMVersion, map[string]json.RawMessage) {
 	var doc map[string]json.RawMessage
-	if err := json.Unmarshal(data, &doc); err != nil || doc == nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\uFEFF")), &doc); err != nil || doc == nil {
 		return nil, nil
 	}
 	v := &NPMVersion{Name: decodeText(doc["name"]), Version: decodeText(doc["version"]),

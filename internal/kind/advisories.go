@@ -28,9 +28,13 @@ func advisoryEvidence(ctx context.Context, w *workspace.Workspace, server string
 	if database == nil {
 		return nil, nil
 	}
+	installed, err := closure.Installed(c, "")
+	if err != nil {
+		return nil, err
+	}
 	var refs []artifact.Ref
-	for _, p := range c.Packages {
-		if !p.Ref.IsZero() && closure.FitsHere(p) && !slices.Contains(refs, p.Ref) {
+	for _, p := range installed {
+		if !p.Ref.IsZero() && !slices.Contains(refs, p.Ref) {
 			refs = append(refs, p.Ref)
 		}
 	}

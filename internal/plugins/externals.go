@@ -122,7 +122,7 @@ func foreignExternal(h *host.Host, e plugin.External) (why string, err error) {
 }
 
 // installExternals resolves the external packages of a manifest at their exact versions, with all that
-// they depend on, compares each file with its registry's integrity and the manifest's, and lets npm unpack
+// they depend on, compares each file with its registry's integrity and the manifest's, and unpacks
 // them without running any script. Flags are those of the host.
 func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, flags plugin.Flags) (_ *Externals,
 	err error) {
@@ -145,7 +145,10 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 	if err != nil {
 		return nil, err
 	}
-	there, elsewhere := x.sortPackages(c)
+	there, elsewhere, err := x.sortPackages(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := x.noteLeftOut(ctx, h, m, order, there, elsewhere); err != nil {
 		return nil, err
 	}
@@ -162,19 +165,22 @@ func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, fla
 
 // sortPackages returns the packages of a closure that are installed on this platform, and those for others. It names
 // the former, and those of them with scripts.
-func (x *Externals) sortPackages(c *project.Closure) (there, elsewhere map[artifact.Ref]bool) {
+func (x *Externals) sortPackages(c *project.Closure) (there, elsewhere map[artifact.Ref]bool, err error) {
+	installed, err := closure.Installed(c, "")
+	if err != nil {
+		return nil, nil, err
+	}
 	there, elsewhere = map[artifact.Ref]bool{}, map[artifact.Ref]bool{}
-	for _, p := range c.Packages {
+	for _, p := range installed {
 		if p.Ref.IsZero() {
-			continue
-		}
-		if !closure.FitsHere(p) {
-			elsewhere[p.Ref] = true
 			continue
 		}
 		if there[p.Ref] = true; p.Scripts {
 			x.Scripts = append(x.Scripts, p.Ref.String())
 		}
+	}
+	for _, p := range c.Packages {
+		elsewhere[p.Ref] = !there[p.Ref]
 	}
 	for ref := range there {
 		x.Packages = append(x.Packages, ref.String())
@@ -182,7 +188,7 @@ func (x *Externals) sortPackages(c *project.Closure) (there, elsewhere map[artif
 	slices.Sort(x.Packages)
 	slices.Sort(x.Scripts)
 	x.Scripts = slices.Compact(x.Scripts)
-	return there, elsewhere
+	return there, elsewhere, nil
 }
 
 // noteLeftOut finds out why optional packages are not among those that are installed: there has those
@@ -219,7 +225,7 @@ func (x *Externals) noteLeftOut(ctx context.Context, h *host.Host, m *plugin.Man
 	return nil
 }
 
-// unpack fetches the packages of a closure, compares them, and lets npm unpack them.
+// unpack fetches the packages of a closure, compares them, and unpacks them.
 func (x *Externals) unpack(ctx context.Context, h *host.Host, m *plugin.Manifest, order closure.Order) error {
 	st, err := h.Store()
 	if err != nil {
@@ -255,7 +261,7 @@ func (x *Externals) unpack(ctx context.Context, h *host.Host, m *plugin.Manifest
 	return x.finishStaging(m, order.Closure)
 }
 
-// finishStaging writes the lock of the packages beside them, and lists all files that npm unpacked.
+// finishStaging writes the lock of the packages beside them, and lists all files that were unpacked.
 func (x *Externals) finishStaging(m *plugin.Manifest, c *project.Closure) error {
 	lock, err := c.Encode()
 	if err != nil {

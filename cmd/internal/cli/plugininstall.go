@@ -24,8 +24,8 @@ const pluginInstallHelp = `Check a plugin as 'hallmark plugin verify' does, and 
 below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
 the registry, of which the record and its proof in the registry's log are checked too.
 External packages that the policy permits are installed beside it, at exactly the
-versions of the manifest, with what they depend on: npm unpacks the bytes that were
-compared, and runs no script of theirs.`
+versions of the manifest, with what they depend on, from the bytes that were compared.
+No script of theirs is run.`
 
 func pluginInstallCommand(a *app.App) *cobra.Command {
 	var asJSON bool
