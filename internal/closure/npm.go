@@ -382,8 +382,18 @@ func (t *Packages) unpack(ctx context.Context, p project.ClosurePackage, at *os.
 // other packages by links, which npm makes first.
 func runScripts(ctx context.Context, h *host.Host, o Order, t *Packages) error {
 	subject := cmp.Or(o.Closure.Root.String(), o.Where)
-	for _, name := range []string{"user.npmrc", "global.npmrc"} {
-		if err := os.WriteFile(filepath.Join(t.dir, name), nil, 0o600); err != nil {
+	all := map[string]string{} // without which npm takes the packages for none of this project
+	for _, p := range o.Closure.Packages {
+		if name, ok := strings.CutPrefix(p.Path, "node_modules/"); ok {
+			all[name] = "*"
+		}
+	}
+	manifest, err := json.Marshal(map[string]any{"dependencies": all})
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{"package.json": manifest, "user.npmrc": nil, "global.npmrc": nil} {
+		if err := os.WriteFile(filepath.Join(t.dir, name), text, 0o600); err != nil {
 			return err
 		}
 	}
