@@ -42,8 +42,9 @@ const (
 type seenServers struct {
 	Version int       `json:"seen_version"` // 1
 	Looked  time.Time `json:"looked"`
-	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, file, scope and name. That
-	// of an entry that Hallmark guards is empty, because it is the entry before that returns when it is given back.
+	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, and, after a hyphen, of its
+	// file, scope and name. That of an entry that Hallmark guards is empty, because it is the entry before that returns
+	// when it is given back.
 	Entries map[string]string `json:"entries"`
 }
 
@@ -71,7 +72,10 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	}
 	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
 	if len(o.Clients) > 0 {
-		maps.Copy(now.Entries, before.Entries) // those of other clients are not looked at
+		maps.Copy(now.Entries, before.Entries)
+		maps.DeleteFunc(now.Entries, func(key, _ string) bool { // those of other clients are not looked at
+			return slices.ContainsFunc(o.Clients, func(id string) bool { return strings.HasPrefix(key, digestOf(id)+"-") })
+		})
 	}
 	if !before.Looked.IsZero() {
 		r.Looked = &before.Looked
@@ -84,7 +88,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		}
 		place := digestOf(s.Client, realFile(o.Dir, s.File), s.Scope, s.Name)
 		times[place]++ // a member may stand in a file twice
-		key := digestOf(place, strconv.Itoa(times[place]))
+		key := digestOf(s.Client) + "-" + digestOf(place, strconv.Itoa(times[place]))
 		now.Entries[key] = before.compare(key, s)
 	}
 	if len(now.Entries) > maxSeenEntries {
