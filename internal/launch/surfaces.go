@@ -79,7 +79,8 @@ func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surfac
 	if err != nil {
 		return nil, err
 	}
-	if err := policy.Judge(policy.Check, policy.Settings{}, stored.Report.About(w.ServerEntry(name))).Err(); err != nil {
+	report := stored.Report.About(w.ServerEntry(name))
+	if err := policy.Judge(policy.Check, policy.Settings{}, report).Err(); err != nil {
 		return nil, err
 	}
 	return stored.Surface, nil

@@ -70,13 +70,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	if len(o.Clients) > 0 && before.Looked.IsZero() {
 		return nil // the first look is one at all clients, so that none of them is news later
 	}
-	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
-	if len(o.Clients) > 0 {
-		maps.Copy(now.Entries, before.Entries)
-		maps.DeleteFunc(now.Entries, func(key, _ string) bool { // those of other clients are not looked at
-			return slices.ContainsFunc(o.Clients, func(id string) bool { return strings.HasPrefix(key, digestOf(id)+"-") })
-		})
-	}
+	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: before.without(o.Clients)}
 	if !before.Looked.IsZero() {
 		r.Looked = &before.Looked
 	}
@@ -99,6 +93,18 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		return err
 	}
 	return durable.WriteFile(name, append(data, '\n'), 0o600)
+}
+
+// without returns the entries that a look at some clients keeps: those of the others. A look at all has no ids.
+func (before seenServers) without(ids []string) map[string]string {
+	kept := map[string]string{}
+	if len(ids) > 0 {
+		maps.Copy(kept, before.Entries)
+	}
+	for _, id := range ids {
+		maps.DeleteFunc(kept, func(key, _ string) bool { return strings.HasPrefix(key, digestOf(id)+"-") })
+	}
+	return kept
 }
 
 // realFile returns the absolute path of a file that is named from dir, links resolved as far as that can be done.
