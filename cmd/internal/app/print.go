@@ -137,8 +137,8 @@ func WriteNotes(w io.Writer, v policy.Verdict) error {
 	for _, f := range v.Findings {
 		e := f.Evidence
 		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {
-			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.EscapeSentence(e.Reason)); err !=
-				nil {
+			_, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.EscapeSentence(e.Reason))
+			if err != nil {
 				return err
 			}
 		}
