@@ -107,7 +107,7 @@ func (e Evidence) Title() string {
 		return subject + ": " + e.Rule // says itself what is wrong
 	}
 	if e.Scheme == Form && e.Outcome == Mismatch {
-		return subject + " is not valid: " + surface.Escape(e.Reason)
+		return subject + " is not valid: " + surface.EscapeSentence(e.Reason)
 	}
 	switch e.Outcome {
 	case Mismatch:
@@ -151,7 +151,7 @@ func (e Evidence) Detail() string {
 		fmt.Fprintf(&b, "  actual   %s%s\n", surface.Escape(got), from)
 	}
 	if e.Reason != "" && (e.Scheme != Form || e.Outcome != Mismatch) { // where it is the title
-		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
+		fmt.Fprintf(&b, "  reason   %s\n", surface.EscapeSentence(e.Reason))
 	}
 	if e.Outcome == Missing {
 		owners := make([]string, len(e.Owed))

@@ -21,6 +21,7 @@ type Survey struct {
 	wholeBytes int    // bytes of them
 	full       bool   // a limit ended the range
 	feeds      int    // line feeds so far
+	returns    int    // carriage returns so far
 	crlf       int
 	size       int64
 	last       byte
@@ -41,7 +42,8 @@ func (s *Survey) Write(p []byte) (int, error) {
 	if missing := len(bom) - len(s.head); missing > 0 {
 		s.head = append(s.head, p[:min(missing, n)]...)
 	}
-	if bytes.IndexByte(p, '\r') >= 0 {
+	if returns := bytes.Count(p, []byte{'\r'}); returns > 0 {
+		s.returns += returns
 		s.crlf += bytes.Count(p, []byte("\r\n"))
 	}
 	if s.last == '\r' && p[0] == '\n' {
@@ -208,6 +210,9 @@ func (s *Survey) Size() int64 { return s.size }
 
 // FinalNewline reports whether the last line is ended. An empty file has none.
 func (s *Survey) FinalNewline() bool { return s.size > 0 && s.last == '\n' }
+
+// LoneReturns is how many carriage returns have no line feed behind them, and so end no line.
+func (s *Survey) LoneReturns() int { return s.returns - s.crlf }
 
 // LineEnding is "lf", "crlf", "mixed", or "none" where no line is ended.
 func (s *Survey) LineEnding() string {

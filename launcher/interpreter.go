@@ -16,6 +16,7 @@ type interpreter struct {
 	flags    []string // whole options without a value
 	prefixes []string // beginnings of options with a joined value: "-Xmx"
 	first    string   // a word that must come first: "run"
+	paths    bool     // a path, which holds a slash, may come first in its place
 	file     string   // the option before the file, "" if the file is the first plain word
 	module   string   // the option before a module's name, "" if there is none
 	shell    bool     // it reads shell lines after -c
@@ -42,7 +43,7 @@ var interpreters = map[string]interpreter{
 			"--allow-ffi", "--deny-"},
 		first: "run",
 	},
-	"bun": {flags: []string{"--silent", "--smol"}, first: "run"},
+	"bun": {flags: []string{"--silent", "--smol"}, first: "run", paths: true},
 	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-ex", "-ue", "-eux"}, shell: true},
 }
 
@@ -84,12 +85,13 @@ func InterpreterName(command string) string {
 func (i interpreter) read(name string, words []word) Target {
 	t := Target{Launcher: name, Args: texts(words)}
 	rest := words
-	if i.first != "" {
-		if len(rest) == 0 || rest[0].text != i.first {
-			t.Opaque = name + " without '" + i.first + "', which alone says that a file follows"
-			return t
-		}
+	switch {
+	case i.first == "":
+	case len(rest) > 0 && rest[0].text == i.first:
 		rest = rest[1:]
+	case !i.paths || len(rest) == 0 || !strings.Contains(rest[0].text, "/"):
+		t.Opaque = name + " without '" + i.first + "', which alone says that a file follows"
+		return t
 	}
 	for n, w := range rest {
 		arg := w.text

@@ -35,6 +35,8 @@ func TestMistakes(t *testing.T) {
 			"holds the placeholder <your package ID here>: write what it stands for", "malformed"},
 		"the repository of a template": {doc("repository", `{"source":"github","url":"https://github.com/<your name>/<repo>"}`),
 			"/repository/url: ", "is not the URL"},
+		"a variable as a text": {pkg(`,"environmentVariables":["X"]`),
+			"/packages/0/environmentVariables/0: must be an object", "cannot name"},
 		"a byte order mark": {"\ufeff" + doc(), "begins with a byte order mark", "line 1"},
 		"a comma too many":  {"{\n  \"name\": \"a\",\n}", "line 3, column 1: not JSON at byte", ""},
 		"a quote too few":   {"{\n  \"name: 1\n}", "line 2, column 11: ", ""},

@@ -72,9 +72,10 @@ func Parse(data []byte) (*Document, error) {
 	w.readHashes(d, tree)
 	d.expandLocation(d.FileHashes, false)
 	if len(w.issues) > 0 {
-		more := slices.DeleteFunc(d.Validate(), func(i Issue) bool { // one error is enough of a place
+		// One error is enough of a place, and of what is below one.
+		more := slices.DeleteFunc(d.Validate(), func(i Issue) bool {
 			return i.Severity == SeverityError && slices.ContainsFunc(w.issues, func(known Issue) bool {
-				return known.Path == i.Path
+				return strings.HasPrefix(i.Path+"/", known.Path+"/")
 			})
 		})
 		return nil, &Invalid{sortIssues(append(w.issues, more...))}

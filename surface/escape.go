@@ -23,7 +23,7 @@ import (
 // different results.
 func Escape(s string) string { return escape(s, true) }
 
-// EscapeSentence is Escape for what was written here to be copied, such as a line to write instead. What it quotes has
+// EscapeSentence is Escape for what was written here, such as a reason, or a line to write instead. What it quotes has
 // the escapes of its quotation marks already, as in "C:\\Users", so every backslash is left alone.
 func EscapeSentence(s string) string { return escape(s, false) }
 

@@ -209,9 +209,6 @@ func (c *checker) recaptureSound(ctx context.Context) error {
 // judge judges all that was found, and counts the entries that are sound.
 func (c *checker) judge() {
 	report := placeAt(dropRepeated(c.report), evidence.Place{File: project.LockFile})
-	if len(c.out.Each) == 1 {
-		report.About(evidence.Entry{}) // there is no other
-	}
 	c.out.Verdict = policy.Judge(policy.Check, c.settings, report)
 	c.out.count(c.settings, len(c.names))
 }

@@ -104,7 +104,7 @@ func Explain(ctx context.Context, h *host.Host, dir, name string) (out Explained
 		c := &chain{w: w, logs: logs, dir: dir, name: name, Chain: Chain{Kind: part.Kind, Name: name}}
 		if part.Kind == facets.PartServer {
 			if c.rest, err = checkServer(ctx, w, logs, name, Options{Offline: true}); err == nil {
-				c.rest = demands.Server(name).Settle(c.rest)
+				c.rest = demands.Server(name).Settle(c.rest).About(w.ServerEntry(name))
 				err = c.explainServer(ctx, way)
 			}
 		} else {

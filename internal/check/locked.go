@@ -55,7 +55,7 @@ func ReadLocked(ctx context.Context, h *host.Host, dir string) (out Locked, err 
 					errors.New(e.Reason+", and an entry of "+project.LockFile+" is about it"))
 			}
 		}
-		report = append(report, stored.Report...)
+		report = append(report, stored.Report.About(w.ServerEntry(name))...)
 		if stored.Closure != nil {
 			out.Closures[name] = stored.Closure
 		}

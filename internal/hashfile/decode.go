@@ -63,6 +63,9 @@ func (f *form) set(to reflect.Value, value any, where string) error {
 		return f.setArray(to, value, where)
 	case reflect.String:
 		text, ok := value.(string)
+		if n, number := value.(json.Number); number && f.open { // of which the tool says what it lacks
+			text, ok = n.String(), true
+		}
 		if !ok {
 			return expect(where, "a string", value)
 		}

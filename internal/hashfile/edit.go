@@ -25,8 +25,8 @@ type editArguments struct {
 // the members that are hidden, which models use.
 type operation struct {
 	Op        string   `json:"op" enum:"replace,insert_after,insert_before,delete,append,prepend,replace_all" open:"true"`
-	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG; none to append or prepend to the file; of replace_all the old text"`
-	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range"`
+	Anchor    string   `json:"anchor,omitempty" about:"NUMBER:TAG; none to append or prepend to the file; of replace_all the old text" open:"true"`
+	EndAnchor string   `json:"end_anchor,omitempty" about:"last line of a range" open:"true"`
 	Content   *string  `json:"content,omitempty" about:"new lines, without NUMBER:TAG|; \"\" is one empty line; a line feed at the end is dropped"`
 	OpType    string   `json:"op_type,omitempty" hidden:"true"`
 	Lines     []string `json:"lines,omitempty" hidden:"true"`

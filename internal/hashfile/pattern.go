@@ -174,10 +174,12 @@ var slashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // letters are the characters of words in a set: those of all languages, of which RE2's \w and \b know ASCII ones only.
 const letters = `\pL\pM\pN_`
 
-// patternPart matches an escape or a set of a pattern, and escape an escape.
+// patternPart matches a character between words with the ends of these, an escape or a set of a pattern, and escape an
+// escape.
 var (
 	patternPart = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
+		return regexp.MustCompile(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)[+*?]?(?:\\b)?|` +
+			`\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
 	})
 	escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
 )
@@ -200,7 +202,7 @@ func widenPattern(pattern string) string {
 		case part == `\b`:
 			return "(?:^|$|[^" + letters + "])"
 		}
-		return part
+		return strings.TrimSuffix(strings.TrimPrefix(part, `\b`), `\b`) // what is between words ends them
 	})
 }
 

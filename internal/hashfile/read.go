@@ -80,6 +80,9 @@ func factsHeader(f engine.Facts) string {
 	if f.Encoding != "utf-8" {
 		header += " encoding=" + f.Encoding
 	}
+	if f.LoneReturns > 0 {
+		header += fmt.Sprintf(" carriage_returns_within_lines=%d", f.LoneReturns)
+	}
 	return header
 }
 

@@ -140,6 +140,8 @@ func TestSearchWords(t *testing.T) {
 		{`\bplain\b`, "1 hit in 1 file", ""},
 		{"caf\u00e9\\w?", "2 hits in 1 file", ""},
 		{`\\bplain`, "0 hits", ""},
+		{"\\bun\\b \\bcaf\u00e9\\b", "0 hits", "(?:^|$|[^" + words + "])un caf\u00e9(?:^|$|[^" + words + "])"},
+		{"\\bun\\b\\s+\\bcaf\u00e9\\b", "0 hits", "(?:^|$|[^" + words + "])un\\s+caf\u00e9(?:^|$|[^" + words + "])"},
 	} {
 		text := p.search(x.pattern).ok().Text
 		if !strings.Contains(text, "["+x.hits) || strings.Contains(text, "letters of ASCII") != (x.give != "") ||

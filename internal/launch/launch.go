@@ -187,7 +187,8 @@ func (l *Launch) judge(more evidence.Report) (policy.Admitted, error) {
 	if l.Entry == nil {
 		flow = policy.Bare
 	}
-	l.verdict = policy.Judge(flow, l.Options.Settings, append(slices.Clone(l.report), more...))
+	report := append(slices.Clone(l.report), more...)
+	l.verdict = policy.Judge(flow, l.Options.Settings, report.About(l.Workspace.ServerEntry(l.Declared.Name)))
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 

@@ -125,7 +125,7 @@ func reviewServer(ctx context.Context, w *workspace.Workspace, name string, o Re
 	if err != nil {
 		return nil, err
 	}
-	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
+	if v := policy.Judge(policy.Check, policy.Settings{}, before.About(w.ServerEntry(name))); !v.Allowed() {
 		r.out.Verdict = v
 		return r.out, v.Err()
 	}
@@ -277,7 +277,8 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	o ReviewOptions) (*Reviewed, error) {
 	l := &Launch{Workspace: w, Logs: w.Logs(trail.Options{}), Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
 	out := &Reviewed{Name: s.Name, Unlocked: &s, Extra: o.Arguments}
-	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, expected.Settle(evidence.Report{l.unlockedEvidence()}))
+	out.Verdict = policy.Judge(policy.Bare, policy.Settings{},
+		expected.Settle(evidence.Report{l.unlockedEvidence()}).About(w.ServerEntry(s.Name)))
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
 	}
@@ -293,7 +294,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if err != nil {
 		return out, err
 	}
-	if v := policy.Judge(policy.Bare, policy.Settings{}, prog.Report); !v.Allowed() {
+	if v := policy.Judge(policy.Bare, policy.Settings{}, prog.Report.About(w.ServerEntry(s.Name))); !v.Allowed() {
 		out.Verdict = v
 		return out, v.Err()
 	}

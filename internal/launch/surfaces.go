@@ -73,13 +73,14 @@ func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surfac
 			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
 		}
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
-			"run 'hallmark pin' for this server first", errors.New("is not locked"))
+			"run 'hallmark pin "+name+"' first", errors.New("is not locked"))
 	}
 	stored, err := workspace.ReadStored(w, name, entry)
 	if err != nil {
 		return nil, err
 	}
-	if err := policy.Judge(policy.Check, policy.Settings{}, stored.Report).Err(); err != nil {
+	report := stored.Report.About(w.ServerEntry(name))
+	if err := policy.Judge(policy.Check, policy.Settings{}, report).Err(); err != nil {
 		return nil, err
 	}
 	return stored.Surface, nil

@@ -65,7 +65,8 @@ func openNamed(ctx context.Context, w *workspace.Workspace, s project.Server, ap
 	open process.Opener) (*program.Program, error) {
 	prog, err := kind.OpenNamed(ctx, w, s, approval, open)
 	if evidence.ClassOf(err) == evidence.Refused {
-		v := policy.Judge(policy.Bare, policy.Settings{}, program.VerifyEvidence(w, s, approval.Path, "", nil))
+		v := policy.Judge(policy.Bare, policy.Settings{},
+			program.VerifyEvidence(w, s, approval.Path, "", nil).About(w.ServerEntry(s.Name)))
 		if v.Class() == evidence.Integrity {
 			err = errors.Join(v.Err(), err)
 		}

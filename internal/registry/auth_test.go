@@ -204,6 +204,9 @@ func TestParseProofKeyOfPEM(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	if _, err := ParseProofKey(Ed25519, "\ufeff"+pkcs8(seed)); err != nil {
+		t.Errorf("behind a byte order mark: %v", err)
+	}
 	fromHex, err := ParseProofKey(Ed25519, hex.EncodeToString(seed.Seed()))
 	if fromPEM, err2 := ParseProofKey(Ed25519, pkcs8(seed)); err != nil || err2 != nil || fromHex.Record() != fromPEM.Record() {
 		t.Error("one key has two records", err, err2)

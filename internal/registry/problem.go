@@ -32,6 +32,9 @@ type Problem struct {
 
 	// RetryAfter is the header of that name, in whole seconds; 0 if there is none.
 	RetryAfter time.Duration `json:"-"`
+
+	// Registry is the base URL of the registry that answered; "" if that is not known.
+	Registry string `json:"-"`
 }
 
 // HashFailed is the "error" of a refusal for file hashes.

@@ -51,6 +51,7 @@ func ParseProofKey(a Algorithm, text string) (*ProofKey, error) {
 	if a != Ed25519 && a != ECDSAP384 {
 		return nil, fmt.Errorf("algorithm %+q is neither %s nor %s", string(a), Ed25519, ECDSAP384)
 	}
+	text = strings.TrimPrefix(text, "\ufeff") // which editors of Windows put before it
 	if block := findKey([]byte(text)); block != nil {
 		return parsePEM(a, block)
 	}

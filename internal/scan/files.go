@@ -28,13 +28,14 @@ func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, ev
 	}
 	switch {
 	case o.Project:
-		return projectFiles(ctx, o)
+		files, report, err := projectFiles(ctx, o)
+		return files, append(report, misplacedEvidence(o, files)...), err
 	case len(o.Paths) == 0:
 		files, err := clients.Find(machine, o.Clients...)
 		if err == nil && o.Rewritten {
 			files = append(files, rewrittenFiles(h, o, files)...)
 		}
-		return files, nil, usageError(err)
+		return files, misplacedEvidence(o, files), usageError(err)
 	}
 	files, err := namedFiles(machine, o)
 	return files, nil, err
@@ -55,6 +56,29 @@ func rewrittenFiles(h *host.Host, o Options, files []clients.File) (out []client
 		}
 	}
 	return out
+}
+
+// misplacedEvidence returns evidence of files in o.Dir that have servers, and that their clients read in the user's
+// home directory alone. It is a warning, because no client that is known starts them.
+func misplacedEvidence(o Options, files []clients.File) (report evidence.Report) {
+	if o.Home != "" && host.SameFile(o.Dir, o.Home) {
+		return nil
+	}
+	there, _ := clients.Find(clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Dir,
+		Getenv: func(string) string { return "" }}, o.Clients...)
+	for _, f := range there {
+		servers, _ := clients.Load(f)
+		if len(servers) == 0 || f.System || f.Installed || slices.ContainsFunc(files, func(known clients.File) bool {
+			return host.SameFile(known.Path, f.Path)
+		}) {
+			continue
+		}
+		e := unreadableEvidence(host.RelativeTo(o.Dir, f.Path), errors.New("has servers, and "+clients.Title(f.Client)+
+			" reads such a file in the home directory, and not in a project"))
+		e.Scheme, e.Cause = evidence.Launch, evidence.Unsupported
+		report = append(report, e)
+	}
+	return report
 }
 
 // usageError gives an error about the caller's options its class.

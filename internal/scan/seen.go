@@ -42,8 +42,9 @@ const (
 type seenServers struct {
 	Version int       `json:"seen_version"` // 1
 	Looked  time.Time `json:"looked"`
-	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, file, scope and name. That
-	// of an entry that Hallmark guards is empty, because it is the entry before that returns when it is given back.
+	// Entries are SHA-256 digests, in hex: of what an entry starts, by that of its client, and, after a hyphen, of its
+	// file, scope and name. That of an entry that Hallmark guards is empty, because it is the entry before that returns
+	// when it is given back.
 	Entries map[string]string `json:"entries"`
 }
 
@@ -69,10 +70,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 	if len(o.Clients) > 0 && before.Looked.IsZero() {
 		return nil // the first look is one at all clients, so that none of them is news later
 	}
-	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: map[string]string{}}
-	if len(o.Clients) > 0 {
-		maps.Copy(now.Entries, before.Entries) // those of other clients are not looked at
-	}
+	now := seenServers{Version: 1, Looked: time.Now().UTC().Truncate(time.Second), Entries: before.without(o.Clients)}
 	if !before.Looked.IsZero() {
 		r.Looked = &before.Looked
 	}
@@ -84,7 +82,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		}
 		place := digestOf(s.Client, realFile(o.Dir, s.File), s.Scope, s.Name)
 		times[place]++ // a member may stand in a file twice
-		key := digestOf(place, strconv.Itoa(times[place]))
+		key := digestOf(s.Client) + "-" + digestOf(place, strconv.Itoa(times[place]))
 		now.Entries[key] = before.compare(key, s)
 	}
 	if len(now.Entries) > maxSeenEntries {
@@ -95,6 +93,18 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		return err
 	}
 	return durable.WriteFile(name, append(data, '\n'), 0o600)
+}
+
+// without returns the entries that a look at some clients keeps: those of the others. A look at all has no ids.
+func (before seenServers) without(ids []string) map[string]string {
+	kept := map[string]string{}
+	if len(ids) > 0 {
+		maps.Copy(kept, before.Entries)
+	}
+	for _, id := range ids {
+		maps.DeleteFunc(kept, func(key, _ string) bool { return strings.HasPrefix(key, digestOf(id)+"-") })
+	}
+	return kept
 }
 
 // realFile returns the absolute path of a file that is named from dir, links resolved as far as that can be done.

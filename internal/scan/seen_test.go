@@ -42,6 +42,11 @@ func TestFindNews(t *testing.T) {
 		{entry(StateOpen, "npx", "b"), Options{}, ""},
 		{Server{Client: "cursor", File: "/p/.cursor/mcp.json", Name: "s", State: StateOpen}, Options{}, ""}, // a project's
 		{entry(StateOpen, "npx", "b"), Options{}, NewEntry},                                                 // it was gone
+		{entry(StateOpen, "npx", "b"), Options{Clients: []string{"cursor"}}, ""},
+		{Server{}, Options{Clients: []string{"cursor"}}, ""},
+		{entry(StateOpen, "npx", "b"), Options{Clients: []string{"cursor"}}, NewEntry}, // it was gone
+		{Server{}, Options{Clients: []string{"zed"}}, ""},
+		{entry(StateOpen, "npx", "b"), Options{Clients: []string{"cursor"}}, ""}, // zed's alone was looked at
 	} {
 		if got := look(step.o, step.s); got != step.want {
 			t.Errorf("step %d: %q, want %q", i, got, step.want)

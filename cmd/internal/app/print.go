@@ -122,7 +122,7 @@ func (a *App) WriteWarnings(v policy.Verdict, findings []policy.Finding) {
 	for _, f := range findings {
 		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
 		if f.Evidence.Reason != "" {
-			fmt.Fprintf(a.Stderr, "  reason   %s\n", surface.Escape(f.Evidence.Reason))
+			fmt.Fprintf(a.Stderr, "  reason   %s\n", surface.EscapeSentence(f.Evidence.Reason))
 		}
 		if next := v.Advice(f); next != "" && next != last {
 			fmt.Fprintf(a.Stderr, "  hint: %s\n", next)
@@ -137,8 +137,8 @@ func WriteNotes(w io.Writer, v policy.Verdict) error {
 	for _, f := range v.Findings {
 		e := f.Evidence
 		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {
-			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err !=
-				nil {
+			_, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.EscapeSentence(e.Reason))
+			if err != nil {
 				return err
 			}
 		}

@@ -190,6 +190,8 @@ func TestRegistryEvidence(t *testing.T) {
 	for text, want := range map[string]string{
 		`[{"subject":"a\u001b[2J","scheme":"file","outcome":"match","actual":"x"}]`: `match         a\x1b[2J` +
 			"  file  x\n",
+		`[{"subject":"a","scheme":"file","outcome":"match","actual":"x","where":"file_hashes"},
+		{"subject":"a","scheme":"file","outcome":"match","actual":"x","where":"the registry"}]`: "match         a  file  x\n",
 		`[]`: "", `{`: "error",
 	} {
 		var out bytes.Buffer

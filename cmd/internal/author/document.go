@@ -648,7 +648,7 @@ func (p *publisher) report(doc *serverjson.Document, published *publish.Publicat
 	return registryEvidence(p.a.Stdout, published.Record)
 }
 
-// registryEvidence prints what the registry itself recomputed, one line each.
+// registryEvidence prints what the registry itself recomputed, a line each, and none twice.
 func registryEvidence(w io.Writer, record *registry.Envelope) error {
 	if record.Meta.Integrity == nil {
 		_, err := fmt.Fprintln(w, "the registry recomputes no hashes")
@@ -658,12 +658,16 @@ func registryEvidence(w io.Writer, record *registry.Envelope) error {
 	if err := json.Unmarshal(record.Meta.Integrity.Evidence, &pieces); err != nil {
 		return fmt.Errorf("the registry's evidence: %w", err)
 	}
+	seen := map[string]bool{} // of a file that several claims are about
 	for _, e := range pieces {
 		line := fmt.Sprintf("%-12s  %s  %s  %s", e.Outcome, e.Subject, e.Scheme, e.Actual)
 		if e.From != "" {
 			line += "  of " + e.From
 		}
-		fmt.Fprintln(w, surface.Escape(strings.TrimRight(line, " ")))
+		if !seen[line] {
+			fmt.Fprintln(w, surface.Escape(strings.TrimRight(line, " ")))
+		}
+		seen[line] = true
 	}
 	return nil
 }

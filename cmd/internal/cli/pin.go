@@ -261,11 +261,11 @@ func showWarnings(w io.Writer, p *pin.Pinned) {
 	for _, f := range p.Verdict.Warnings() {
 		switch e := f.Evidence; {
 		case e.Outcome == evidence.Absent && e.Reason != "": // which says all of it
-			fmt.Fprintf(w, "  warning     %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason))
+			fmt.Fprintf(w, "  warning     %s: %s\n", surface.Escape(e.Subject), surface.EscapeSentence(e.Reason))
 		case e.Outcome == evidence.Absent && e.Scheme == evidence.File:
 			fmt.Fprintf(w, "  warning     nobody published a sha256 of %s\n", surface.Escape(e.Subject))
 		case e.Reason != "":
-			fmt.Fprintf(w, "  warning     %s\n              %s\n", e.Title(), surface.Escape(e.Reason))
+			fmt.Fprintf(w, "  warning     %s\n              %s\n", e.Title(), surface.EscapeSentence(e.Reason))
 		default:
 			fmt.Fprintf(w, "  warning     %s\n", e.Title())
 		}

@@ -165,7 +165,7 @@ func escapeLines(text string) string {
 // firstLine returns the first line of a text.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
-	return surface.Escape(line)
+	return surface.EscapeSentence(line)
 }
 
 // sumProtected prints how many servers are protected, why the others are not, and what to type next; in a dry run the

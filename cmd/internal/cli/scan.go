@@ -226,7 +226,7 @@ func showFiles(b *strings.Builder, findings []policy.Finding) {
 			file = at
 			fmt.Fprintf(b, "%s\n", surface.Escape(file))
 		}
-		fmt.Fprintf(b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
+		fmt.Fprintf(b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.EscapeSentence(e.Reason))
 		if fix != "" {
 			fmt.Fprintf(b, "    hint: %s\n", surface.EscapeSentence(fix))
 		}

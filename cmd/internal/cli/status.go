@@ -140,7 +140,7 @@ func reportStatus(out io.Writer, found *scan.Result, servers []scan.Server) erro
 	for _, f := range found.Rules {
 		if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
 			fmt.Fprintln(w)
-			writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.Escape(f.Evidence.Reason), "  ")
+			writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.EscapeSentence(f.Evidence.Reason), "  ")
 		}
 	}
 	if next := nextCommand(servers); next != "" {

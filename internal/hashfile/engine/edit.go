@@ -91,14 +91,14 @@ func (e *Engine) Edit(ctx context.Context, sc *place.Scope, in EditRequest) (*Ed
 		e.made.add(p, in)
 	}
 	var ranges [][2]int
-	around := editContext
-	if len(result.Replaced) == len(in.Operations) { // a rename needs no lines around each
-		around = 0
+	around, most := editContext, maxFresh
+	if len(result.Replaced) == len(in.Operations) { // a rename needs no lines around each, and not each line
+		around, most = 0, firstShown
 	}
 	for _, h := range result.Hunks {
 		ranges = append(ranges, [2]int{h.NewFirst - around, h.NewFirst + h.NewLines - 1 + around})
 	}
-	out.Lines = e.tagLines(result.New, ranges)
+	out.Lines = e.tagFirst(result.New, ranges, most)
 	return out, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ func (e *Engine) addFreshLines(
 ) *place.Refusal {
 	var ranges [][2]int
 	for _, o := range ops {
+		if o.Anchor == "" && isAppend(o) {
+			ranges = append(ranges, atEnd)
+		}
 		for _, anchor := range strings.Split(o.Anchor+".."+o.EndAnchor, "..") {
 			var line int
 			if _, err := fmt.Sscanf(anchor, "%d", &line); err == nil {
@@ -39,6 +43,12 @@ func (e *Engine) addFreshLines(
 	}
 	return e.addFacts(p, out, now, ranges)
 }
+
+// isAppend reports whether an operation without an anchor is about the end of the file.
+func isAppend(o hashline.Operation) bool { return strings.EqualFold(o.Op, hashline.Append) }
+
+// atEnd is a range of the last lines, wherever the file ends.
+var atEnd = [2]int{math.MaxInt, math.MaxInt}
 
 // addFacts adds to a refusal the file's hash and the lines of ranges, as they are now. A range behind the end is moved
 // to the end.
@@ -65,10 +75,15 @@ func (e *Engine) addFacts(
 // tagLines returns the tagged lines of ranges, each line once and in order. What is above the bounds of an answer is
 // cut or left out, and said.
 func (e *Engine) tagLines(f *hashline.File, ranges [][2]int) []string {
+	return e.tagFirst(f, ranges, maxFresh)
+}
+
+// tagFirst is [Engine.tagLines] for at most so many lines.
+func (e *Engine) tagFirst(f *hashline.File, ranges [][2]int, most int) []string {
 	wanted, next := map[int]bool{}, 0
 	for _, r := range ranges {
 		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && next == 0; n++ {
-			if wanted[n] = true; len(wanted) > maxFresh {
+			if wanted[n] = true; len(wanted) > most {
 				next = n
 			}
 		}

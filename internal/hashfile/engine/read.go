@@ -17,12 +17,13 @@ type Facts struct {
 	LineEnding   string // lf, crlf, mixed or none
 	FinalNewline bool
 	Encoding     string // utf-8 or utf-8-bom
+	LoneReturns  int    // carriage returns within lines
 }
 
 // factsOf returns the facts of a file that was surveyed whole.
 func factsOf(survey *hashline.Survey, hash digest.Digest) Facts {
 	return Facts{Hash: hash, Lines: survey.Lines(), LineEnding: survey.LineEnding(),
-		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
+		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding(), LoneReturns: survey.LoneReturns()}
 }
 
 // ReadRequest asks for a text file or for lines of it.

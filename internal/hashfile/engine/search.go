@@ -112,7 +112,7 @@ func (q *search) searchPath(ctx context.Context, sc *place.Scope, asked string) 
 		return err
 	}
 	if !p.Info.IsDir() {
-		return q.searchFile(ctx, p)
+		return q.searchNamed(ctx, p)
 	}
 	dir, sets, err := p.OpenDirectory()
 	if err != nil {
@@ -205,6 +205,15 @@ func whyPassed(err error) string {
 		return "too large (--max-file)"
 	}
 	return "cannot be read"
+}
+
+// searchNamed searches a file that the caller named, to which globs apply as well.
+func (q *search) searchNamed(ctx context.Context, p *place.Place) error {
+	if q.Only != nil && !q.Only(p.Rel) {
+		return place.Refuse(hashline.Invalid, "path %s is a file, and the glob does not match it; leave the glob "+
+			"out, or give a directory as path", place.Show(p.Asked))
+	}
+	return q.searchFile(ctx, p)
 }
 
 // searchFile searches a file, which is passed over if it is no text.

@@ -60,10 +60,22 @@ func (e *Engine) refuseStale(
 	} else { // none of the operations has any
 		next = strings.Replace(next, "the file_hash and the anchors", "the file_hash", 1)
 		why += "; nothing was written"
-		lines = [][2]int{{1, firstShown}}
+		lines = append(lines, unanchoredLines(ops)...)
 	}
 	out.Message = fmt.Sprintf("%s %s. To go on, %s", place.Show(p.Asked), why, next)
 	return e.addFacts(p, out, now, lines)
+}
+
+// unanchoredLines returns the ranges of lines that operations without anchors are about.
+func unanchoredLines(ops []hashline.Operation) (ranges [][2]int) {
+	for _, o := range ops {
+		if isAppend(o) {
+			ranges = append(ranges, atEnd)
+		} else {
+			ranges = append(ranges, [2]int{1, firstShown})
+		}
+	}
+	return ranges
 }
 
 // refuseOwnEdit refuses an edit for lines that another edit of this session changed.

@@ -93,7 +93,8 @@ func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 			e.Hint = "the registry could not get what the document names; run 'hallmark verify' to see whether you can"
 		}
 	case p.Status == http.StatusUnauthorized:
-		e.Hint = "log in first, or put an API token into HALLMARK_TOKEN"
+		e.Hint = "log in first: 'hallmark login github --registry " + surface.Escape(p.Registry) + "', or by another " +
+			"method that 'hallmark login --help' names; or put an API token into HALLMARK_TOKEN"
 	case p.Status == http.StatusForbidden:
 		e.Hint = "log in as the owner of this name, or ask the registry's operator for a token that permits it"
 	case p.Status == http.StatusConflict:

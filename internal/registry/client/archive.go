@@ -196,7 +196,7 @@ func (c *Client) OpenArchive(ctx context.Context, kind, name, version string) (i
 	if err != nil {
 		return nil, 0, fmt.Errorf("registry %s: %s: %w", c.Base, u.Path, err)
 	}
-	return nil, 0, asProblem(res, text)
+	return nil, 0, c.asProblem(res, text)
 }
 
 // fetchArchive asks for an archive, where one redirect may lead to another host: what
@@ -296,7 +296,7 @@ func (c *Client) publishArchive(
 		return registry.ArchiveRecord{},
 			fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
 	case res.StatusCode/100 != 2:
-		return registry.ArchiveRecord{}, asProblem(res, text)
+		return registry.ArchiveRecord{}, c.asProblem(res, text)
 	case !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json"):
 		return registry.ArchiveRecord{}, errors.New("registry " + c.Base + ": " + path + ": the answer is not JSON")
 	}

@@ -399,7 +399,7 @@ func (c *Client) send(ctx context.Context, r request, how sending) (text []byte,
 		return nil, "", fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, r.path, how.limit)
 	}
 	if res.StatusCode/100 != 2 {
-		return nil, "", asProblem(res, text)
+		return nil, "", c.asProblem(res, text)
 	}
 	media, _, _ = mime.ParseMediaType(res.Header.Get("Content-Type"))
 	return text, media, nil
@@ -426,7 +426,7 @@ func stayOnHost(req *http.Request, via []*http.Request) error {
 }
 
 // asProblem reads the body of an error, which may come from a proxy and be anything.
-func asProblem(res *http.Response, text []byte) *registry.Problem {
+func (c *Client) asProblem(res *http.Response, text []byte) *registry.Problem {
 	p := new(registry.Problem)
 	if err := json.Unmarshal(text, p); err != nil {
 		p = new(registry.Problem)
@@ -434,6 +434,7 @@ func asProblem(res *http.Response, text []byte) *registry.Problem {
 			p.Detail = string(text[:min(len(text), 200)])
 		}
 	}
+	p.Registry = c.Base
 	p.Status = res.StatusCode // of the answer, whatever its body says
 	if p.Title == "" {
 		p.Title = http.StatusText(res.StatusCode)
