@@ -44,8 +44,7 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		return context.Cause(ctx)
 	}
 	if from := foreignSource(result.Messages); from != "" {
-		return &evidence.Error{Subject: subject, Kind: evidence.Refused,
-			Err:    fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from),
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: foreignSourceError(from),
 			Detail: OutputDetail(name, result.Messages)}
 	}
 	if need := pythonNeed(result.Messages); need != "" {
@@ -61,13 +60,23 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		Detail: OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
+// foreignSourceError says from where a dependency comes that no resolver may fetch.
+type foreignSourceError string
+
+func (from foreignSourceError) Error() string {
+	return "its dependencies cannot be pinned: one comes from " + string(from) + ", and not from a registry"
+}
+
 // foreignSourceWords are the words of npm, of our own npm without git, and of pip without URLs,
 // about a dependency that does not come from a registry.
 var foreignSourceWords = [...][2]string{
-	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"},
+	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", fromURL}, {"EALLOWFILE", "a file"},
 	{"EALLOWDIRECTORY", "a directory"},
 	{"which is not an index", "a URL"},
 }
+
+// fromURL is the source of a dependency that is a URL.
+const fromURL = "https"
 
 // foreignSource returns which source of a dependency a resolver refused; "" if it failed for
 // another reason.

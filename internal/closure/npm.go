@@ -126,9 +126,17 @@ func lockPackages(ctx context.Context, h *host.Host, subject string, manifest []
 		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"},
 		registryOptions(),
 		ownNPMOptions(work, CacheDir(h, "npm", work)), retryOptions(h.Fetch.NPMSetting), cutoff)
-	if err := runNPM(ctx, h, subject, foreign.Call{
-		Tool: foreign.NPM, Dir: work, Set: HomeVariables(work), Args: args,
-	}); err != nil {
+	call := foreign.Call{Tool: foreign.NPM, Dir: work, Set: HomeVariables(work), Args: args}
+	err = runNPM(ctx, h, subject, call)
+	if from, ok := errors.AsType[foreignSourceError](err); ok && from == fromURL {
+		if more := registriesOnly(h); more != nil {
+			call.Args = append(args, more...)
+			if again := runNPM(ctx, h, subject, call); again == nil || ctx.Err() != nil {
+				err = again
+			}
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return host.ReadFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
@@ -149,6 +157,20 @@ func ownNPMOptions(dir, cache string) []string {
 func registryOptions() []string {
 	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
 		"--package-lock", "--no-dry-run", "--no-global"}
+}
+
+// registriesOnly returns the options by which npm may take a tarball from any URL, and asks no other host than those of
+// its registries, for lack of a proxy to the others. Of a package that brings others along in its tarball npm reads
+// that tarball by its URL, and refuses it as it does a URL among the dependencies. Those are refused by what npm writes
+// down of them. There are no options if npm asks its registries through a proxy.
+func registriesOnly(h *host.Host) []string {
+	hosts := h.Fetch.NPMDirectHosts()
+	if len(hosts) == 0 {
+		return nil
+	}
+	const nothing = "http://127.0.0.1:1"
+	return []string{"--allow-remote=all", "--noproxy=" + strings.Join(hosts, ","), "--proxy=" + nothing,
+		"--https-proxy=" + nothing, "--fetch-retries=0"}
 }
 
 // retryOptions returns the options that let npm wait 1 and 5 seconds, in milliseconds here, before
