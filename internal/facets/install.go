@@ -254,9 +254,6 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		}
 	}
 	a, err := NewAssembly(w, o, r.anew())
-	if err == nil && r.undo {
-		a.undo = r.remove
-	}
 	if err == nil && r.adopt != nil {
 		a.adopted, a.private = r.adopt.present, r.adopt.private
 		a.TakeFrom(r.adopt.folders)
