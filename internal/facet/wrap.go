@@ -47,6 +47,8 @@ type Dir struct {
 	Links  map[string]string // symbolic links: what each says, by its path
 	Others map[string]string // what is neither, such as "a submodule", by its path
 	Open   tree.Open         // of a regular file
+	// ID names the bytes of a regular file, which need not be read then to compare it; nil if nobody knows.
+	ID func(path string) string
 	// Private are regular files and links that belong to no facet, with why, as if they were not there: they are noted.
 	Private map[string]string
 }

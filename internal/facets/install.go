@@ -81,6 +81,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
+	w.Repositories.Join(o.Repositories)
 	if len(req.add) > 0 {
 		w.NamedHost = host.HostOfURL(o.Named)
 	}

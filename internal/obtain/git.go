@@ -243,6 +243,9 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, ru
 	if err != nil {
 		return nil, err
 	}
+	if err := commit.Prepare(ctx, maps.Values(all)); err != nil {
+		return nil, err
+	}
 	if _, ok := all[facet.ManifestFile]; !ok {
 		d, err := commitDir(ctx, commit, f.Sub)
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -99,7 +100,8 @@ func runInstallation(a *app.App, f *facetFlags,
 		if err := a.LogOptions(c, &f.o.Log); err != nil {
 			return err
 		}
-		f.o.Progress = a.Bars.Fetching
+		f.o.Progress, f.o.Repositories = a.Bars.Fetching, &git.Shared{}
+		defer f.o.Repositories.Close()
 		askAboutServers(a, c, h, f)
 		f.askAboutChanges(c.Context(), a)
 		out, err := flow(c, h, args)
