@@ -73,7 +73,8 @@ func (c *Commit) fetch(ctx context.Context) error {
 	}
 	kind, err := r.run(ctx, c.dir, "cat-file", "-t", c.ID)
 	if err != nil || strings.TrimSpace(string(kind)) != "commit" {
-		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
+		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef,
+			Hint: r.listing()}
 	}
 	return nil
 }
