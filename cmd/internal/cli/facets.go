@@ -35,6 +35,7 @@ type facetFlags struct {
 	whole     bool            // all lines of what changes are shown
 	noted     map[string]bool // facets of which it was shown, with the question, what is not installed
 	unmanaged []unmanagedJSON // skills that adopt found
+	choices   []facet.Item    // what add found, and nobody chose
 	o         facets.Options
 }
 
@@ -108,7 +109,7 @@ func runInstallation(a *app.App, f *facetFlags,
 		a.Bars.Stop()
 		if f.asJSON {
 			result := installResult(out, err)
-			result.Unmanaged = f.unmanaged
+			result.Unmanaged, result.Choices = f.unmanaged, f.choices
 			return a.WriteJSON(result, err)
 		}
 		if out != nil && err == nil {
@@ -411,6 +412,7 @@ type installJSON struct {
 	Stopped   []string           `json:"stopped"`
 	Notes     []noteJSON         `json:"notes"`
 	Unmanaged []unmanagedJSON    `json:"unmanaged,omitempty"`
+	Choices   []facet.Item       `json:"choices,omitempty"` // what there is to add, where nothing was chosen
 }
 
 func installResult(out *facets.Installation, err error) installJSON {

@@ -156,6 +156,12 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 			return nil, own
 		}
 		if chosen, err = askForSkills(a, c, add, items); err != nil {
+			f.choices = items
+			for i, item := range f.choices {
+				if item.Origin != nil {
+					f.choices[i].Origin.URL = artifact.RedactURLs(item.Origin.URL)
+				}
+			}
 			return nil, err
 		}
 	}
