@@ -2,6 +2,7 @@ package facet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -25,8 +26,9 @@ type Item struct {
 	Path        string `json:"path"`                  // "." for the directory that was listed
 	Description string `json:"description,omitempty"` // as its publisher wrote it
 
-	Empty bool `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
-	Copy  bool `json:"copy,omitempty"`  // a skill of the name and contents of one before it
+	Empty bool   `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
+	Why   string `json:"why,omitempty"`   // it is empty
+	Copy  bool   `json:"copy,omitempty"`  // a skill of the name and contents of one before it
 
 	// Of what a marketplace lists:
 	Listed bool     `json:"listed,omitempty"`
@@ -69,7 +71,10 @@ func ListContext(ctx context.Context, d Dir) ([]Item, error) {
 			return nil, err
 		}
 		if form == FormPlugin {
-			item.Empty = d.in(dir).isEmpty()
+			if of := d.in(dir); of.isEmpty() {
+				_, err := Wrap(of, "none")
+				item.Empty, item.Why = true, whyNothing(err)
+			}
 		}
 		if item.Name == "" {
 			item.Name = facetName(path.Base(dir))
@@ -174,6 +179,15 @@ func (d Dir) isEmpty() bool {
 		}
 	}
 	return w.takeServers(doc) == nil && w.manifest["servers"] == nil
+}
+
+// whyNothing is what an error says of a plugin of which a facet can have nothing.
+func whyNothing(err error) string {
+	if !errors.Is(err, ErrNothing) {
+		return ""
+	}
+	_, why, _ := strings.Cut(err.Error(), ErrNothing.Error()+": ")
+	return why
 }
 
 // newListing is d as it is looked at to list what is in it.

@@ -32,6 +32,7 @@ type entry struct {
 	dir               string   // below the directory of the marketplace; "" for one from elsewhere
 	skills            []string // directories of skills, as the entry names them
 	origin            *Origin
+	others            []string // its members that a facet cannot say
 }
 
 // CheckMarket is an error, which wraps [ErrMarket], if d lists plugins other than itself.
@@ -85,6 +86,11 @@ func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entr
 			if p, ok := one.(string); ok {
 				e.skills = append(e.skills, p)
 			}
+		}
+	}
+	for _, member := range sortedKeys(of) {
+		if !slices.Contains(descriptive, member) && !slices.Contains([]string{"skills", "source", "strict"}, member) {
+			e.others = append(e.others, member)
 		}
 	}
 	local := text(of, "source")
@@ -148,12 +154,15 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 				}
 			}
 			if form == "" && len(item.Skills) == 0 {
-				continue
+				if !all.hasDir(e.dir) {
+					continue
+				}
+				item.Empty, item.Why = true, e.nothing()
 			}
 			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
-			if len(item.Skills) == 0 && i >= 0 {
-				item.Form, item.Empty, item.Description = form, items[i].Empty, cmp.Or(item.Description,
-					items[i].Description)
+			if form != "" && len(item.Skills) == 0 && i >= 0 {
+				item.Form, item.Empty, item.Why = form, items[i].Empty, items[i].Why
+				item.Description = cmp.Or(item.Description, items[i].Description)
 			}
 		}
 		listed = append(listed, item)
@@ -175,11 +184,21 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	return listed
 }
 
+// nothing says why a plugin without a manifest and without skills is not installed.
+func (e entry) nothing() string {
+	if len(e.others) == 0 {
+		return "it has no manifest and no skills"
+	}
+	return "it has no manifest and no skills, and " + strings.Join(e.others, ", ") + " of its list is not installed"
+}
+
 // has reports whether a directory is part of what a marketplace lists.
 func (x Item) has(dir string) bool {
 	switch _, below := below(dir, x.Path); {
 	case x.Origin != nil:
 		return false
+	case x.Empty: // of which nothing below it is a part that could be had
+		return dir == x.Path
 	case len(x.Skills) > 0:
 		return slices.Contains(x.Skills, dir)
 	case x.Path == ".": // of what else is in the repository only the usual place is surely its own

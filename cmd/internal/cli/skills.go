@@ -237,6 +237,9 @@ func itemFacet(in project.Facet, item facet.Item) project.Facet {
 func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item facet.Item,
 	items []facet.Item) (found []project.Facet, err error) {
 	switch {
+	case item.Empty:
+		return nil, evidence.Errorf(evidence.Validation, item.Name, "install it with the client that it is made for",
+			nothingError(item))
 	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
 		of := in // as it was asked for, at the directory that the list names from the root
 		of.Name, of.Sub = cmp.Or(in.Name, item.Name), strings.TrimPrefix(item.Origin.Sub, ".")
@@ -383,10 +386,18 @@ func nameOr(name, other string) string {
 	return name
 }
 
+// nothingError is why nothing of an item can be installed.
+func nothingError(item facet.Item) error {
+	if item.Why == "" {
+		return facet.ErrNothing
+	}
+	return fmt.Errorf("%w: %s", facet.ErrNothing, surface.Escape(item.Why))
+}
+
 // describe is the beginning of what a publisher says of an item.
 func describe(item facet.Item) string {
 	if item.Empty {
-		return "  " + facet.ErrNothing.Error()
+		return "  " + nothingError(item).Error()
 	}
 	const most = 100
 	text := []rune(item.Description)
