@@ -183,10 +183,11 @@ func (d Dir) isEmpty() bool {
 
 // whyNothing is what an error says of a plugin of which a facet can have nothing.
 func whyNothing(err error) string {
-	if !errors.Is(err, ErrNothing) {
+	var e *evidence.Error
+	if !errors.Is(err, ErrNothing) || !errors.As(err, &e) {
 		return ""
 	}
-	_, why, _ := strings.Cut(err.Error(), ErrNothing.Error()+": ")
+	_, why, _ := strings.Cut(e.Err.Error(), ErrNothing.Error()+": ")
 	return why
 }
 

@@ -70,6 +70,10 @@ var ErrNoForm = errors.New("holds no " + ManifestFile + ", " + SkillFile + " or 
 // ErrNothing is wrapped by the error for a plugin of which a facet can have nothing.
 var ErrNothing = errors.New("delivers nothing that can be installed here")
 
+// NothingHint leads on from [ErrNothing].
+const NothingHint = "what can be installed are skills, MCP servers, and agents and commands as Markdown files (.md, not " +
+	".toml); install the rest with the client that it is made for"
+
 // Wrapped is a directory that was wrapped: a generated facet.json, and the files of the directory, byte for byte, at
 // other paths. What the form of a facet cannot say, such as hooks, is in Notes; what runs once it is installed is found
 // by [Runs].
