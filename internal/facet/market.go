@@ -135,8 +135,7 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
 	looked := 0 // directories of skills that are looked for, all files for each
 	for _, e := range w.readMarket() {
-		item := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin,
-			Listed: true}
+		item := e.item()
 		if e.origin == nil {
 			form, _, _ := all.in(e.dir).form(NewestWrapRule)
 			named := e.skills
@@ -153,11 +152,10 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 					}
 				}
 			}
-			if form == "" && len(item.Skills) == 0 {
-				if !all.hasDir(e.dir) {
-					continue
-				}
-				item.Empty, item.Why = true, e.nothing()
+			if item.Empty = form == "" && len(item.Skills) == 0; item.Empty && !all.hasDir(e.dir) {
+				continue
+			} else if item.Empty {
+				item.Why = e.nothing()
 			}
 			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
 			if form != "" && len(item.Skills) == 0 && i >= 0 {
@@ -182,6 +180,11 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 		listed = append(listed, item)
 	}
 	return listed
+}
+
+// item is a plugin as its list says of it.
+func (e entry) item() Item {
+	return Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
 }
 
 // nothing says why a plugin without a manifest and without skills is not installed.

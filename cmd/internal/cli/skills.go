@@ -156,12 +156,7 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 			return nil, own
 		}
 		if chosen, err = askForSkills(a, c, add, items); err != nil {
-			f.choices = items
-			for i, item := range f.choices {
-				if item.Origin != nil {
-					f.choices[i].Origin.URL = artifact.RedactURLs(item.Origin.URL)
-				}
-			}
+			f.choices = withoutPasswords(items)
 			return nil, err
 		}
 	}
@@ -182,6 +177,16 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 		found = append(found, of...)
 	}
 	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
+}
+
+// withoutPasswords are items as they may be shown.
+func withoutPasswords(items []facet.Item) []facet.Item {
+	for _, item := range items {
+		if item.Origin != nil {
+			item.Origin.URL = artifact.RedactURLs(item.Origin.URL)
+		}
+	}
+	return items
 }
 
 // chooseItem is the item at a path, or the only one that is called name, whose copies do not count; what a marketplace
