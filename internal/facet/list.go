@@ -2,6 +2,7 @@ package facet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -25,8 +26,9 @@ type Item struct {
 	Path        string `json:"path"`                  // "." for the directory that was listed
 	Description string `json:"description,omitempty"` // as its publisher wrote it
 
-	Empty bool `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
-	Copy  bool `json:"copy,omitempty"`  // a skill of the name and contents of one before it
+	Empty bool   `json:"empty,omitempty"` // a plugin that delivers nothing that can be installed here
+	Why   string `json:"why,omitempty"`   // it is empty
+	Copy  bool   `json:"copy,omitempty"`  // a skill of the name and contents of one before it
 
 	// Of what a marketplace lists:
 	Listed bool     `json:"listed,omitempty"`
@@ -38,7 +40,10 @@ type Item struct {
 // List is what is in d: first what a marketplace lists, in its order, then all else, sorted by path. The skills of a
 // plugin are there beside it, as one may want only them; what lies in the folder of a skill is not, unless that folder
 // is d. What does not say its name has that of its directory.
-func List(d Dir) ([]Item, error) {
+func List(d Dir) ([]Item, error) { return ListContext(context.Background(), d) }
+
+// ListContext is [List] that ends when ctx is done.
+func ListContext(ctx context.Context, d Dir) ([]Item, error) {
 	w := newListing(d)
 	all, dirs := d.layout(), map[string]bool{}
 	known := []string{ManifestFile, SkillFile}
@@ -66,20 +71,25 @@ func List(d Dir) ([]Item, error) {
 			return nil, err
 		}
 		if form == FormPlugin {
-			item.Empty = d.in(dir).isEmpty()
+			if of := d.in(dir); of.isEmpty() {
+				_, err := Wrap(of, "none")
+				item.Empty, item.Why = true, whyNothing(err)
+			}
 		}
 		if item.Name == "" {
 			item.Name = facetName(path.Base(dir))
 		}
 		items = append(items, item)
 	}
-	markCopies(d, items)
+	if err := markCopies(ctx, d, items); err != nil {
+		return nil, err
+	}
 	return w.listMarket(all, items), nil
 }
 
-// markCopies marks the skills that have the name and the fingerprint of one before them: people commit one skill for
-// each of their clients. One that cannot be wrapped is no copy of anything.
-func markCopies(d Dir, items []Item) {
+// markCopies marks the skills that have the name and the contents of one before them: people commit one skill for
+// each of their clients. One that cannot be read is no copy of anything.
+func markCopies(ctx context.Context, d Dir, items []Item) error {
 	named := map[string][]int{}
 	for i, item := range items {
 		if item.Form == FormSkill && item.Name != "" {
@@ -90,24 +100,47 @@ func markCopies(d Dir, items []Item) {
 		if len(all) == 1 {
 			continue
 		}
-		seen := map[string]bool{} // fingerprints
+		seen := map[string]bool{} // contents
 		for _, i := range all {
-			wrapped, err := Wrap(d.in(items[i].Path), name)
-			if err != nil {
-				continue
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-			sum, _, err := tree.FacetTar(context.Background(), wrapped.Files, wrapped.Open, 1)
-			if err == nil {
-				items[i].Copy, seen[sum.String()] = seen[sum.String()], true
+			if contents, err := d.in(items[i].Path).contents(ctx, name); err == nil {
+				items[i].Copy, seen[contents] = seen[contents], true
 			}
 		}
 	}
+	return nil
+}
+
+// contents says which files the skill of a name has with which bytes: by what names these, or else by its fingerprint.
+func (d Dir) contents(ctx context.Context, name string) (string, error) {
+	if d.ID == nil {
+		wrapped, err := Wrap(d, name)
+		if err != nil {
+			return "", err
+		}
+		sum, _, err := tree.FacetTar(ctx, wrapped.Files, wrapped.Open, 1)
+		return sum.String(), err
+	}
+	w := begin(WrapRule, d, name)
+	if err := w.resolve(d); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range w.sorted() {
+		fmt.Fprintf(&b, "%s %q\n", d.ID(w.files[p].path), p)
+	}
+	return b.String(), nil
 }
 
 // in is a directory of d.
 func (d Dir) in(dir string) Dir {
 	sub := Dir{Links: map[string]string{}, Others: map[string]string{},
 		Open: func(p string) (io.ReadCloser, error) { return d.Open(path.Join(dir, p)) }}
+	if d.ID != nil {
+		sub.ID = func(p string) string { return d.ID(path.Join(dir, p)) }
+	}
 	for _, f := range d.Files {
 		if rest, ok := below(f.Path, dir); ok {
 			sub.Files = append(sub.Files, tree.File{Path: rest, Size: f.Size})
@@ -146,6 +179,16 @@ func (d Dir) isEmpty() bool {
 		}
 	}
 	return w.takeServers(doc) == nil && w.manifest["servers"] == nil
+}
+
+// whyNothing is what an error says of a plugin of which a facet can have nothing.
+func whyNothing(err error) string {
+	var e *evidence.Error
+	if !errors.Is(err, ErrNothing) || !errors.As(err, &e) {
+		return ""
+	}
+	_, why, _ := strings.Cut(e.Err.Error(), ErrNothing.Error()+": ")
+	return why
 }
 
 // newListing is d as it is looked at to list what is in it.

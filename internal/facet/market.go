@@ -32,6 +32,7 @@ type entry struct {
 	dir               string   // below the directory of the marketplace; "" for one from elsewhere
 	skills            []string // directories of skills, as the entry names them
 	origin            *Origin
+	others            []string // its members that a facet cannot say
 }
 
 // CheckMarket is an error, which wraps [ErrMarket], if d lists plugins other than itself.
@@ -87,6 +88,11 @@ func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entr
 			}
 		}
 	}
+	for _, member := range sortedKeys(of) {
+		if !slices.Contains(descriptive, member) && !slices.Contains([]string{"skills", "source", "strict"}, member) {
+			e.others = append(e.others, member)
+		}
+	}
 	local := text(of, "source")
 	source, _ := of["source"].(map[string]any)
 	switch text(source, "source") {
@@ -129,8 +135,7 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	var listed []Item
 	looked := 0 // directories of skills that are looked for, all files for each
 	for _, e := range w.readMarket() {
-		item := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin,
-			Listed: true}
+		item := e.item()
 		if e.origin == nil {
 			form, _, _ := all.in(e.dir).form(NewestWrapRule)
 			named := e.skills
@@ -147,13 +152,15 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 					}
 				}
 			}
-			if form == "" && len(item.Skills) == 0 {
+			if item.Empty = form == "" && len(item.Skills) == 0; item.Empty && !all.hasDir(e.dir) {
 				continue
+			} else if item.Empty {
+				item.Why = e.nothing()
 			}
 			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
-			if len(item.Skills) == 0 && i >= 0 {
-				item.Form, item.Empty, item.Description = form, items[i].Empty, cmp.Or(item.Description,
-					items[i].Description)
+			if form != "" && len(item.Skills) == 0 && i >= 0 {
+				item.Form, item.Empty, item.Why = form, items[i].Empty, items[i].Why
+				item.Description = cmp.Or(item.Description, items[i].Description)
 			}
 		}
 		listed = append(listed, item)
@@ -175,11 +182,26 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 	return listed
 }
 
+// item is a plugin as its list says of it.
+func (e entry) item() Item {
+	return Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
+}
+
+// nothing says why a plugin without a manifest and without skills is not installed.
+func (e entry) nothing() string {
+	if len(e.others) == 0 {
+		return "it has no manifest and no skills"
+	}
+	return "it has no manifest and no skills, and " + strings.Join(e.others, ", ") + " of its list is not installed"
+}
+
 // has reports whether a directory is part of what a marketplace lists.
 func (x Item) has(dir string) bool {
 	switch _, below := below(dir, x.Path); {
 	case x.Origin != nil:
 		return false
+	case x.Empty: // of which nothing below it is a part that could be had
+		return dir == x.Path
 	case len(x.Skills) > 0:
 		return slices.Contains(x.Skills, dir)
 	case x.Path == ".": // of what else is in the repository only the usual place is surely its own

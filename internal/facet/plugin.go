@@ -3,11 +3,13 @@ package facet
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -89,10 +91,11 @@ func (w *wrapping) refuseNothing() error {
 	for _, n := range w.notes[:min(len(w.notes), maxVariableNotes)] {
 		has = append(has, n.What+" "+n.Why)
 	}
-	if len(has) == 0 {
-		return invalid("%w", ErrNothing)
+	err := ErrNothing
+	if len(has) > 0 {
+		err = fmt.Errorf("%w: %s", ErrNothing, strings.Join(has, "; "))
 	}
-	return invalid("%w: %s", ErrNothing, strings.Join(has, "; "))
+	return evidence.Errorf(evidence.Validation, "", NothingHint, err)
 }
 
 // noteLoaded says which of the files that are not installed the plugin's client loads, and returns them with the

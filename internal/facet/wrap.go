@@ -47,6 +47,8 @@ type Dir struct {
 	Links  map[string]string // symbolic links: what each says, by its path
 	Others map[string]string // what is neither, such as "a submodule", by its path
 	Open   tree.Open         // of a regular file
+	// ID names the bytes of a regular file, which need not be read then to compare it; nil if nobody knows.
+	ID func(path string) string
 	// Private are regular files and links that belong to no facet, with why, as if they were not there: they are noted.
 	Private map[string]string
 }
@@ -67,6 +69,10 @@ var ErrNoForm = errors.New("holds no " + ManifestFile + ", " + SkillFile + " or 
 
 // ErrNothing is wrapped by the error for a plugin of which a facet can have nothing.
 var ErrNothing = errors.New("delivers nothing that can be installed here")
+
+// NothingHint leads on from [ErrNothing].
+const NothingHint = "what can be installed are skills, MCP servers, and agents and commands as Markdown files " +
+	"(.md, not .toml); install the rest with the client that it is made for"
 
 // Wrapped is a directory that was wrapped: a generated facet.json, and the files of the directory, byte for byte, at
 // other paths. What the form of a facet cannot say, such as hooks, is in Notes; what runs once it is installed is found
@@ -102,7 +108,8 @@ func WrapBy(rule int, d Dir, name string) (*Wrapped, error) {
 	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path; "+
-			"agents and commands need a "+PluginFile+" beside agents/ and commands/", ErrNoForm)
+			"for agents/ and commands/ without one, copy them into a directory of your own, write "+
+			PluginFile+" with {\"name\": \"NAME\"} beside them, and run 'hallmark add --path DIR'", ErrNoForm)
 	}
 	if w.format = format; form == FormSkill {
 		w.rule = WrapRule

@@ -22,7 +22,6 @@ type Assembly struct {
 	anew        Anew
 	adopted     map[string]digest.Digest // as in [installed.Mode]
 	private     []string                 // as there
-	undo        []string                 // as there
 	sources     []string                 // as there
 	readReceipt func() (*installed.Files, error)
 	Pieces      map[string]*piece
@@ -105,5 +104,5 @@ func (a *Assembly) PlanFiles(adm policy.Admitted, parts []installed.Part) (*inst
 		return nil, err
 	}
 	return installed.NewPlan(a.Workspace, before, adm, parts, installed.Mode{Frozen: a.o.Frozen, Force: a.o.Force,
-		Keep: a.o.Keep, Adopted: a.adopted, Private: a.private, Undo: a.undo, Sources: a.sources})
+		Keep: a.o.Keep, Adopted: a.adopted, Private: a.private, Sources: a.sources})
 }

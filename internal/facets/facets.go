@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -40,6 +41,9 @@ type Options struct {
 	// Named is a URL that a person named in the command, whose host may be asked without a further question. [Add] sets
 	// it.
 	Named string
+	// Repositories are those that the caller keeps open for its next calls, with what was fetched of them; it closes
+	// them. Nil is none.
+	Repositories *git.Shared
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }

@@ -81,6 +81,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 		return nil, err
 	}
 	defer done()
+	w.Repositories.Join(o.Repositories)
 	if len(req.add) > 0 {
 		w.NamedHost = host.HostOfURL(o.Named)
 	}
@@ -254,9 +255,6 @@ func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly
 		}
 	}
 	a, err := NewAssembly(w, o, r.anew())
-	if err == nil && r.undo {
-		a.undo = r.remove
-	}
 	if err == nil && r.adopt != nil {
 		a.adopted, a.private = r.adopt.present, r.adopt.private
 		a.TakeFrom(r.adopt.folders)

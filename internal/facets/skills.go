@@ -22,6 +22,7 @@ func Find(ctx context.Context, h *host.Host, dir string, f project.Facet, o Opti
 		return nil, err
 	}
 	defer done()
+	w.Repositories.Join(o.Repositories)
 	if f.URL() != "" {
 		w.NamedHost = host.HostOfURL(f.URL()) // named on the command line
 	}

@@ -2,80 +2,98 @@ package git
 
 import (
 	"bufio"
+	"bytes"
 	"compress/zlib"
 	"context"
 	"crypto/sha1" // the name of an object of git
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 )
 
-// unpackLimit is up to how many objects of a fetch are written as a file each, which are read without starting git.
-const unpackLimit = 20000
+// prepareLimit is how many files are written at once, to be read without starting git.
+const prepareLimit = 20000
 
-// unpack writes the objects of what was fetched as a file each, unless they are too many.
-func (c *Commit) unpack(ctx context.Context) error {
-	packs, err := filepath.Glob(filepath.Join(c.dir, "objects", "pack", "*.pack"))
+// Prepare writes files that came in a pack as a file each, so that Open reads them without starting git; those beyond a
+// limit are left.
+func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ids bytes.Buffer
+	for f := range files {
+		if _, err := os.Stat(looseName(c.dir, f.ID)); f.Kind == kindSubmodule || c.tried[f.ID] || err == nil {
+			continue
+		}
+		c.tried[f.ID] = true
+		ids.WriteString(f.ID + "\n")
+		if ids.Len() == prepareLimit*(len(f.ID)+1) {
+			break
+		}
+	}
+	if ids.Len() == 0 {
+		return nil
+	}
+	ctx, stop := c.boundSize(ctx)
+	defer stop()
+	to := c.loose()
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	if _, err := c.repo.run(ctx, to, "init", "--quiet", "--bare", "--template="); err != nil {
+		return err
+	}
+	packs, err := c.repo.runWith(ctx, c.dir, &ids, "pack-objects", "--quiet", "--window=0", filepath.Join(to, "pack"))
 	if err != nil {
 		return err
 	}
-	for _, pack := range packs {
-		if err := c.unpackOne(ctx, pack); err != nil {
+	for sum := range strings.FieldsSeq(string(packs)) {
+		if err := c.unpack(ctx, filepath.Join(to, "pack-"+sum+".pack")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unpackOne unpacks a file whose head says how many objects it has. git leaves out those that it knows: so the pack is
-// moved away first.
-func (c *Commit) unpackOne(ctx context.Context, pack string) error {
-	if n, err := countObjects(pack); err != nil || n > unpackLimit {
-		return err
-	}
-	away := filepath.Join(c.dir, filepath.Base(pack))
-	if err := os.Rename(pack, away); err != nil {
-		return err
-	}
-	beside, err := filepath.Glob(strings.TrimSuffix(pack, ".pack") + ".*") // its index
-	if err != nil {
-		return err
-	}
-	for _, name := range beside {
-		if err := os.Remove(name); err != nil {
-			return err
-		}
-	}
-	f, err := os.Open(away)
-	if err != nil {
-		return err
-	}
-	_, err = c.repo.runWith(ctx, c.dir, f, "unpack-objects", "-q")
-	return errors.Join(err, f.Close(), os.Remove(away))
-}
+// loose is the repository of files that were prepared: git writes none that its own repository has.
+func (c *Commit) loose() string { return filepath.Join(c.dir, "loose") }
 
-// countObjects is how many objects a pack says that it has.
-func countObjects(pack string) (uint32, error) {
+// unpack writes the objects of a pack as a file each.
+func (c *Commit) unpack(ctx context.Context, pack string) error {
 	f, err := os.Open(pack)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer f.Close()
-	head := make([]byte, 12) // "PACK", version, objects
-	_, err = io.ReadFull(f, head)
-	return binary.BigEndian.Uint32(head[8:]), err
+	_, err = c.repo.runWith(ctx, c.loose(), f, "unpack-objects", "-q")
+	return errors.Join(err, f.Close(), os.Remove(pack), os.Remove(strings.TrimSuffix(pack, ".pack")+".idx"))
+}
+
+// looseName is the file of an object that has one of its own.
+func looseName(dir, id string) string { return filepath.Join(dir, "objects", id[:2], id[2:]) }
+
+// openLoose opens a blob as it was fetched, or as it was prepared. The error is that of a missing file if it was
+// neither.
+func (c *Commit) openLoose(id string) (io.ReadCloser, error) {
+	if !objectID().MatchString(id) {
+		return nil, fs.ErrNotExist
+	}
+	r, err := openLoose(c.dir, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return openLoose(c.loose(), id)
+	}
+	return r, err
 }
 
 // openLoose opens a blob that has a file of its own. The error is that of a missing file if it has none.
 func openLoose(dir, id string) (io.ReadCloser, error) {
-	f, err := os.Open(filepath.Join(dir, "objects", id[:2], id[2:]))
+	f, err := os.Open(looseName(dir, id))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +26,9 @@ type Commit struct {
 	repo Repository
 	dir  string
 	all  func() (map[string]File, error) // of its root, listed once
+
+	mu    sync.Mutex      // one at a time prepares files
+	tried map[string]bool // ids of files that were to be prepared
 }
 
 // Fetch fetches a commit; with its history only if the server does not give it without.
@@ -39,7 +43,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Commit{ID: commit, repo: r, dir: dir}
+	c := &Commit{ID: commit, repo: r, dir: dir, tried: map[string]bool{}}
 	c.all = sync.OnceValues(func() (map[string]File, error) { return c.list(ctx) })
 	if err := c.fetch(ctx); err != nil {
 		c.Close()
@@ -69,9 +73,10 @@ func (c *Commit) fetch(ctx context.Context) error {
 	}
 	kind, err := r.run(ctx, c.dir, "cat-file", "-t", c.ID)
 	if err != nil || strings.TrimSpace(string(kind)) != "commit" {
-		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
+		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef,
+			Hint: r.listing()}
 	}
-	return c.unpack(ctx)
+	return nil
 }
 
 // boundSize returns a context that ends when the directory of c grows beyond maxSize, and a
@@ -111,12 +116,15 @@ func (c *Commit) Close() error { return os.RemoveAll(c.dir) }
 // KindLink is the Kind of a symbolic link, whose content is where it leads.
 const KindLink = "a symbolic link"
 
+const kindSubmodule = "a submodule"
+
 // File is one file of a commit.
 type File struct {
 	Path string
 	Size int64
 	Kind string // "" for a regular file, else such as "a symbolic link", "a submodule"
-	id   string
+	ID   string // of its bytes, as git names them
+	at   string // its path from the root
 }
 
 // Files lists the files of a directory of the commit, "" for its root, by their paths
@@ -148,12 +156,12 @@ func (c *Commit) list(ctx context.Context) (map[string]File, error) {
 	}
 	files := map[string]File{}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-		head, path, ok := strings.Cut(entry, "\t")
+		head, at, ok := strings.Cut(entry, "\t")
 		fields := strings.Fields(head)
 		if !ok || len(fields) != 4 {
 			continue
 		}
-		f := File{Path: path, id: fields[2]}
+		f := File{Path: at, ID: fields[2], at: at}
 		switch fields[0] {
 		case "100644", "100755", "100664":
 			if f.Size, err = strconv.ParseInt(fields[3], 10, 64); err != nil {
@@ -162,22 +170,40 @@ func (c *Commit) list(ctx context.Context) (map[string]File, error) {
 		case "120000":
 			f.Kind = KindLink
 		case "160000":
-			f.Kind = "a submodule"
+			f.Kind = kindSubmodule
 		default:
 			f.Kind = "no file"
 		}
-		files[path] = f
+		files[at] = f
 	}
 	return files, nil
 }
 
-// Open reads a file that Files listed.
+// Open reads a file that Files listed. With the first of a name or of a directory, the others of that name and of that
+// directory are prepared: whoever reads one reads those, too.
 func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
-	if objectID().MatchString(f.id) {
-		if r, err := openLoose(c.dir, f.id); !errors.Is(err, fs.ErrNotExist) {
-			return r, err
-		}
+	r, err := c.openLoose(f.ID)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r, err
 	}
-	out, err := c.repo.run(ctx, c.dir, "cat-file", "blob", f.id)
+	all, err := c.all()
+	if err == nil {
+		err = c.Prepare(ctx, func(yield func(File) bool) {
+			for at, other := range all {
+				if path.Base(at) == path.Base(f.at) || path.Dir(at) == path.Dir(f.at) {
+					if !yield(other) {
+						return
+					}
+				}
+			}
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r, err := c.openLoose(f.ID); !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	out, err := c.repo.run(ctx, c.dir, "cat-file", "blob", f.ID)
 	return io.NopCloser(bytes.NewReader(out)), err
 }

@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -89,12 +90,19 @@ func (r Repository) Resolve(ctx context.Context, ref Ref) (commit string, err er
 			return id, nil
 		}
 	}
-	return "", &wire.Error{Ref: r.name(), Cause: evidence.NotFound,
+	return "", &wire.Error{Ref: r.name(), Cause: evidence.NotFound, Hint: r.otherRefs(ctx, ref),
 		Err: fmt.Errorf("%s: %w", names[len(names)-1], ErrNoRef)}
 }
 
 // FindRefs returns which of the references with these full names the repository has, with the id of each.
 func (r Repository) FindRefs(ctx context.Context, names ...string) (map[string]string, error) {
+	found, err := r.listRefs(ctx, names...)
+	maps.DeleteFunc(found, func(name, _ string) bool { return !slices.Contains(names, name) }) // that only end so
+	return found, err
+}
+
+// listRefs returns the references that git lists for these arguments, with the id of each.
+func (r Repository) listRefs(ctx context.Context, args ...string) (map[string]string, error) {
 	if err := r.checkHost(); err != nil {
 		return nil, err
 	}
@@ -105,16 +113,14 @@ func (r Repository) FindRefs(ctx context.Context, names ...string) (map[string]s
 	defer remove()
 	ctx, cancel := context.WithTimeoutCause(ctx, min(resolveTime, r.time()), r.timeUp())
 	defer cancel()
-	out, err := r.runRemote(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
+	out, err := r.runRemote(ctx, dir, append([]string{"ls-remote", "--", r.URL}, args...)...)
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if slices.Contains(names, name) { // git gives those too that only end so
-			found[name] = id
-		}
+		found[name] = id
 	}
 	return found, nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -12,10 +13,15 @@ type Shared struct {
 	mu      sync.Mutex
 	refs    map[string]func() (string, error)
 	commits map[string]func() (*Commit, error)
+	with    *Shared // that has all of it instead
 }
+
+// Join makes s hold nothing itself: what it is asked for is had of another one, which outlives it. Nil changes nothing.
+func (s *Shared) Join(with *Shared) { s.with = with }
 
 // Resolve is [Repository.Resolve].
 func (s *Shared) Resolve(ctx context.Context, r Repository, ref Ref) (commit string, err error) {
+	s = cmp.Or(s.with, s)
 	return once(s, &s.refs, r.URL+"\x00"+ref.Tag+"\x00"+ref.Branch, func() (string, error) {
 		return r.Resolve(ctx, ref)
 	})
@@ -23,6 +29,7 @@ func (s *Shared) Resolve(ctx context.Context, r Repository, ref Ref) (commit str
 
 // Fetch is [Repository.Fetch]. The commit is there until [Shared.Close].
 func (s *Shared) Fetch(ctx context.Context, r Repository, commit string) (*Commit, error) {
+	s = cmp.Or(s.with, s)
 	return once(s, &s.commits, r.URL+"\x00"+commit, func() (*Commit, error) { return r.Fetch(ctx, commit) })
 }
 

@@ -180,7 +180,7 @@ func (p *Plan) newReceipt(parts []Part) *machine.Receipt {
 			})
 			var files, found []string
 			for _, at := range places {
-				if !takes && (p.found[at.Path] || p.taken[at.Path] && !p.forced[at.Path]) {
+				if !takes && (p.found[at.Path] || p.taken[at.Path]) {
 					found = append(found, at.Path)
 				} else {
 					files = append(files, at.Path)

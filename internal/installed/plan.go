@@ -34,10 +34,9 @@ import (
 
 // Mode says what an installation does with files that are not as they are to be.
 type Mode struct {
-	Frozen bool     // the lock is the only authority: what differs from it is refused
-	Force  bool     // what a user edited is overwritten and deleted
-	Undo   []string // facets that are removed, of which what was adopted stays where it lay
-	Keep   bool     // nothing is deleted: what is of no facet any more is forgotten, and stays
+	Frozen bool // the lock is the only authority: what differs from it is refused
+	Force  bool // what a user edited is overwritten and deleted
+	Keep   bool // nothing is deleted: what is of no facet any more is forgotten, and stays
 	// Sources are directories of this machine from which facets come, or came until now: nothing below them is deleted.
 	Sources []string
 	// Adopted are files that were never ours and may be overwritten as long as they are so: what changes in them is
@@ -67,9 +66,8 @@ type Plan struct {
 	w             *workspace.Workspace
 	mode          Mode
 	before, after *Files
-	found         map[string]bool          // files that are not Hallmark's, and are as they are to be
+	found         map[string]bool          // files that are not Hallmark's, and are as they are to be, or put back
 	taken         map[string]bool          // files that are not Hallmark's, and that this plan overwrites
-	forced        map[string]bool          // files that are overwritten as it was asked for, whatever they are
 	sums          map[string]digest.Digest // files of the parts, as they are to be; one that is kept as it was
 }
 
@@ -79,7 +77,7 @@ type Plan struct {
 // and reported; a file that was never ours is in the way, and an error.
 //
 // A file that is there already as it is to be is not Hallmark's. It becomes so, with the rest of its deliverable,
-// when Hallmark changes one of them, but for what was adopted: unless it was forced, that stays the user's.
+// when Hallmark changes one of them, but for what was adopted and what it only puts back: that stays the user's.
 func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts []Part, mode Mode) (*Plan, error) {
 	outputs, notes, err := findOutputs(w, adm, parts, before.owns(w))
 	if err != nil {
@@ -113,7 +111,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 // newPlan is a plan that changes nothing yet.
 func newPlan(w *workspace.Workspace, before *Files, mode Mode) *Plan {
 	return &Plan{w: w, mode: mode, before: before, Report: slices.Clone(before.Report), found: map[string]bool{},
-		taken: map[string]bool{}, forced: map[string]bool{}, sums: map[string]digest.Digest{},
+		taken: map[string]bool{}, sums: map[string]digest.Digest{},
 		after: &Files{Sums: machine.NewMaterialized(w.Dir)}}
 }
 
@@ -139,6 +137,7 @@ func (p *Plan) planWrites(outputs map[string]output, present map[string]digest.D
 			return err
 		}
 		p.taken[path] = exists && !x.ours[path]
+		p.found[path] = !exists && x.there[path]
 		p.Written = append(p.Written, path)
 		p.Files = append(p.Files, durable.File{Path: p.w.Place(path), Data: data, Perm: p.permOf(o, data)})
 	}
@@ -186,7 +185,6 @@ func (p *fileComparer) compare(path string, o output, now digest.Digest, exists 
 		}
 	case !exists, known && evidence.Same(now, before), p.mode.adopts(path, now):
 	case p.mode.Force:
-		p.forced[path] = true
 		p.Report = append(p.Report, EditedEvidence(path, before, now, true))
 	case p.ours[path], p.there[path]:
 		p.found[path] = !p.ours[path]
@@ -220,8 +218,8 @@ func (p *Plan) isAdopted(path string) bool {
 	return false
 }
 
-// planDeletions plans to delete what was installed and is wanted no more. What was there before is left, unless it
-// lies in the directory of a skill that stays, of which it was part: there it would be of nothing.
+// planDeletions plans to delete what was installed and is wanted no more. What was there before is left, and so is all
+// of a skill where it was adopted, unless it lies in the directory of a skill that stays: there it would be of nothing.
 func (p *Plan) planDeletions(outputs map[string]output, present map[string]digest.Digest) error {
 	found := p.before.Receipt.Found()
 	var skills []string
@@ -231,21 +229,14 @@ func (p *Plan) planDeletions(outputs map[string]output, present map[string]diges
 		}
 	}
 	sources := slices.Concat(p.mode.Sources, SourceDirs(p.w))
-	var adopted []string
-	for _, name := range p.mode.Undo {
-		adopted = append(adopted, p.before.Receipt.Facets[name].Adopted...)
-	}
-	isBelow := func(at string) func(dir string) bool {
-		return func(dir string) bool { return strings.HasPrefix(at, dir+"/") }
-	}
 	for _, at := range slices.Sorted(maps.Keys(p.before.Receipt.Installed())) {
 		now, exists := present[at]
 		if _, wanted := outputs[at]; !exists || wanted {
 			continue
 		}
-		stays := slices.ContainsFunc(skills, isBelow(at))
+		stays := slices.ContainsFunc(skills, func(dir string) bool { return strings.HasPrefix(at, dir+"/") })
 		isSource := slices.ContainsFunc(sources, func(dir string) bool { return isWithin(p.w.Place(at), dir) })
-		if p.mode.Keep || isSource || slices.ContainsFunc(adopted, isBelow(at)) || found[at] && !stays {
+		if p.mode.Keep || isSource || !stays && (found[at] || p.isAdopted(at)) {
 			p.Left = append(p.Left, at)
 			continue
 		}

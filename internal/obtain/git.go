@@ -227,13 +227,16 @@ func repository(w *workspace.Workspace, f project.Facet) gitrepo.Repository {
 		May: func(u wire.HostUse) error { return w.MayAsk(u) }}
 }
 
-// gitError gives the error of a repository its class.
+// gitError gives the error of a repository its class and its hint.
 func gitError(name string, err error) error {
-	class := evidence.ClassOf(err)
+	class, hint := evidence.ClassOf(err), ""
+	if e := (*wire.Error)(nil); errors.As(err, &e) {
+		hint = e.Hint
+	}
 	if errors.Is(err, gitrepo.ErrNoRef) {
 		class = evidence.Validation
 	}
-	return evidence.Errorf(class, name, "", err)
+	return evidence.Errorf(class, name, hint, err)
 }
 
 // packCommit packs the facet in a directory of a commit; what is none is wrapped by a rule.
@@ -241,6 +244,9 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, f project.Facet, ru
 	limits archive.Limits) (*packedDir, error) {
 	all, err := commit.Files(f.Sub)
 	if err != nil {
+		return nil, err
+	}
+	if err := commit.Prepare(ctx, maps.Values(all)); err != nil {
 		return nil, err
 	}
 	if _, ok := all[facet.ManifestFile]; !ok {

@@ -43,7 +43,7 @@ func List(ctx context.Context, w *workspace.Workspace, f project.Facet, offline 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if items, err = facet.List(interruptible(ctx, d)); err != nil {
+	if items, err = facet.ListContext(ctx, interruptible(ctx, d)); err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), f.Git+f.Path, "", err)
 	}
 	return items, nil
@@ -167,7 +167,8 @@ func commitDir(ctx context.Context, commit *gitrepo.Commit, sub string) (facet.D
 		return facet.Dir{}, err
 	}
 	d := facet.Dir{Links: map[string]string{}, Others: map[string]string{},
-		Open: func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }}
+		Open: func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) },
+		ID:   func(path string) string { return all[path].ID }}
 	for path, f := range all {
 		switch f.Kind {
 		case "":

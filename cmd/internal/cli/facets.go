@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -34,6 +35,7 @@ type facetFlags struct {
 	whole     bool            // all lines of what changes are shown
 	noted     map[string]bool // facets of which it was shown, with the question, what is not installed
 	unmanaged []unmanagedJSON // skills that adopt found
+	choices   []facet.Item    // what add found, and nobody chose
 	o         facets.Options
 }
 
@@ -99,14 +101,15 @@ func runInstallation(a *app.App, f *facetFlags,
 		if err := a.LogOptions(c, &f.o.Log); err != nil {
 			return err
 		}
-		f.o.Progress = a.Bars.Fetching
+		f.o.Progress, f.o.Repositories = a.Bars.Fetching, &git.Shared{}
+		defer f.o.Repositories.Close()
 		askAboutServers(a, c, h, f)
 		f.askAboutChanges(c.Context(), a)
 		out, err := flow(c, h, args)
 		a.Bars.Stop()
 		if f.asJSON {
 			result := installResult(out, err)
-			result.Unmanaged = f.unmanaged
+			result.Unmanaged, result.Choices = f.unmanaged, f.choices
 			return a.WriteJSON(result, err)
 		}
 		if out != nil && err == nil {
@@ -409,6 +412,7 @@ type installJSON struct {
 	Stopped   []string           `json:"stopped"`
 	Notes     []noteJSON         `json:"notes"`
 	Unmanaged []unmanagedJSON    `json:"unmanaged,omitempty"`
+	Choices   []facet.Item       `json:"choices,omitempty"` // what there is to add, where nothing was chosen
 }
 
 func installResult(out *facets.Installation, err error) installJSON {

@@ -156,6 +156,7 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 			return nil, own
 		}
 		if chosen, err = askForSkills(a, c, add, items); err != nil {
+			f.choices = withoutPasswords(items)
 			return nil, err
 		}
 	}
@@ -176,6 +177,16 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 		found = append(found, of...)
 	}
 	return facets.AddFound(c.Context(), h, f.dir, found, f.o)
+}
+
+// withoutPasswords are items as they may be shown.
+func withoutPasswords(items []facet.Item) []facet.Item {
+	for _, item := range items {
+		if item.Origin != nil {
+			item.Origin.URL = artifact.RedactURLs(item.Origin.URL)
+		}
+	}
+	return items
 }
 
 // chooseItem is the item at a path, or the only one that is called name, whose copies do not count; what a marketplace
@@ -231,6 +242,8 @@ func itemFacet(in project.Facet, item facet.Item) project.Facet {
 func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet, item facet.Item,
 	items []facet.Item) (found []project.Facet, err error) {
 	switch {
+	case item.Empty:
+		return nil, evidence.Errorf(evidence.Validation, item.Name, facet.NothingHint, nothingError(item))
 	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
 		of := in // as it was asked for, at the directory that the list names from the root
 		of.Name, of.Sub = cmp.Or(in.Name, item.Name), strings.TrimPrefix(item.Origin.Sub, ".")
@@ -377,10 +390,18 @@ func nameOr(name, other string) string {
 	return name
 }
 
+// nothingError is why nothing of an item can be installed.
+func nothingError(item facet.Item) error {
+	if item.Why == "" {
+		return facet.ErrNothing
+	}
+	return fmt.Errorf("%w: %s", facet.ErrNothing, surface.Escape(item.Why))
+}
+
 // describe is the beginning of what a publisher says of an item.
 func describe(item facet.Item) string {
 	if item.Empty {
-		return "  " + facet.ErrNothing.Error()
+		return "  " + nothingError(item).Error()
 	}
 	const most = 100
 	text := []rune(item.Description)
