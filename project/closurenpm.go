@@ -163,7 +163,7 @@ func decodeMember(entry map[string]json.RawMessage, name string, v any) error {
 // decodeList is [decodeMember] of a list, for which a package may have one text.
 func decodeList(entry map[string]json.RawMessage, name string, list *[]string) error {
 	var one string
-	if json.Unmarshal(entry[name], &one) != nil {
+	if decodeMember(entry, name, &one) != nil {
 		return decodeMember(entry, name, list)
 	}
 	if one != "" {
