@@ -172,7 +172,7 @@ func examineRuntimes(ctx context.Context, h *host.Host, w *workspace.Workspace) 
 		names  []string
 		needed string
 	}{
-		{[]string{"npm"}, "install npm, which comes with Node, to pin servers of npm; what is locked starts without it"},
+		{[]string{"npm"}, "install npm, which comes with Node, to pin servers of npm; locked ones start without it"},
 		{[]string{"uv"}, "install uv: without it pip resolves packages, which takes longer"},
 		{[]string{"git"}, "install git for facets and plugins from repositories"},
 		{[]string{"docker", "podman"}, "install a container engine for servers that are images"},
