@@ -160,10 +160,6 @@ func (k ecosystem) installResolved(ctx context.Context, d Declaration, of reques
 			return append(more, stored), err
 		},
 	}
-	in.Known = func() digest.Digest {
-		made := project.ClosureLock{Lock: digest.FromBytes(r.Closure), Scripts: scripts}
-		return d.Workspace.MadeTree(made, in.Platform)
-	}
 	trees := map[string]digest.Digest{}
 	if old := d.Before; old != nil && old.Closure != nil && sameClosure(dependencies, scripts, old.Closure) {
 		in.Want = old.Closure.Trees[in.Platform]

@@ -8,13 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -169,9 +167,6 @@ type InstallRequest struct {
 	Scripts   []string      // npm: packages whose install scripts are run
 	// Fetched returns evidence about the packages before anything is unpacked; may be nil.
 	Fetched func(*closure.Packages) (evidence.Report, error)
-	// Known returns the tree that this machine once installed of the fetched packages, or zero; may be nil. A lock
-	// must not say so: its trees do not prove that they follow from the closure.
-	Known func() digest.Digest
 }
 
 // Install fetches a closure, has the evidence judged, unpacks it if that is allowed, and puts the
@@ -197,12 +192,7 @@ func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Ins
 	if err := i.judgeFetched(); err != nil {
 		return i.out, err
 	}
-	if in.Known == nil || len(in.Scripts) > 0 { // a script is run again: it may give another tree
-		err = i.install(ctx)
-	} else {
-		err = i.installShared(ctx)
-	}
-	return i.out, err
+	return i.out, i.install(ctx)
 }
 
 // installation is one call of [Install] whose packages were fetched.
@@ -229,38 +219,8 @@ func (i *installation) judgeFetched() error {
 	return err
 }
 
-// installShared is install, but takes the tree that this machine made of the same packages before, if it has one. Other
-// servers with these packages wait for it.
-func (i *installation) installShared(ctx context.Context) error {
-	shared, err := host.KeptOf[sharedTrees](i.w.Host.Kept).find(i.in)
-	if err != nil {
-		return err
-	}
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	known := shared.made
-	if known.IsZero() {
-		known = i.in.Known()
-	}
-	if i.out.Slot, err = reuse(ctx, i.s, i.claim(), known); err != nil {
-		return err
-	}
-	defer func() {
-		if i.out.Slot != nil {
-			shared.made = i.out.Slot.Digest
-		}
-	}()
-	return i.install(ctx)
-}
-
-// install unpacks the packages, has the tree judged and puts it into the store. A tree that is there already is only
-// judged.
+// install unpacks the packages, has the tree judged and puts it into the store.
 func (i *installation) install(ctx context.Context) error {
-	if slot := i.out.Slot; slot != nil {
-		_, err := i.judgeTree(slot.Digest,
-			evidence.Observed{Digests: []digest.Digest{slot.Digest}, Size: slot.Size, From: slot.Dir()})
-		return err
-	}
 	st, err := i.s.Stage()
 	if err != nil {
 		return err
@@ -305,48 +265,4 @@ func (i *installation) claim() evidence.Claim {
 		Subject: project.TreeSubject(i.in.Server, i.in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock,
 		Where: project.LockFile,
 	}
-}
-
-// sharedTrees are the trees that one command installed: servers whose closures are equal have theirs installed once.
-// The next server's own evidence is judged all the same, and what its lock entry wants is compared with the tree.
-type sharedTrees struct {
-	mu sync.Mutex
-	of map[string]*sharedTree // by closure and platform
-}
-
-type sharedTree struct {
-	mu   sync.Mutex    // held from before the tree is installed until it is in the store
-	made digest.Digest // zero before
-}
-
-// find returns the place for the tree of a request. The packages were fetched before, which completes their integrity
-// in the closure.
-func (s *sharedTrees) find(in InstallRequest) (*sharedTree, error) {
-	stored, err := in.Closure.Encode()
-	if err != nil {
-		return nil, err
-	}
-	key := in.Platform + " " + digest.FromBytes(stored).String()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[string]*sharedTree{}
-	}
-	if s.of[key] == nil {
-		s.of[key] = new(sharedTree)
-	}
-	return s.of[key], nil
-}
-
-// reuse returns the slot of the tree known, and nil if there is none, or if it differs: then it is installed again.
-func reuse(ctx context.Context, s *store.Store, claim evidence.Claim, known digest.Digest) (*store.Slot, error) {
-	if known.IsZero() {
-		return nil, nil
-	}
-	claim.Want = []digest.Digest{known}
-	slot, _, err := s.AuditClaim(ctx, claim)
-	if errors.Is(err, store.ErrNotStored) {
-		return nil, nil
-	}
-	return slot, err
 }
