@@ -45,16 +45,20 @@ func (c *Closure) needs() ([][]need, error) {
 		if err := decodeMember(c.raw[p.Path], "peerDependenciesMeta", &optionalPeers); err != nil {
 			return nil, err
 		}
-		for _, member := range []string{"dependencies", "optionalDependencies", "peerDependencies"} {
+		named := map[string]bool{} // of several members the first that npm looks at counts
+		for _, member := range []string{"optionalDependencies", "dependencies", "peerDependencies"} {
 			var asked map[string]string
 			if err := decodeMember(c.raw[p.Path], member, &asked); err != nil {
 				return nil, err
 			}
 			for name := range asked {
-				if found, ok := c.lookUp(p.Path, name); ok && at[found] != i {
-					all[i] = append(all[i], need{at[found], member == "optionalDependencies" ||
-						member == "peerDependencies" && optionalPeers[name].Optional})
+				found, ok := c.lookUp(p.Path, name)
+				if !ok || named[name] || at[found] == i {
+					continue
 				}
+				named[name] = true
+				all[i] = append(all[i], need{at[found], member == "optionalDependencies" ||
+					member == "peerDependencies" && optionalPeers[name].Optional})
 			}
 		}
 	}

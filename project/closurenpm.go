@@ -195,10 +195,10 @@ func parsePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage
 	switch {
 	case link:
 		return p, errors.New("is a link to another directory")
-	case bundled:
-		return p, nil // in the tarball of the package above it
 	case resolved != "":
 		return p, fmt.Errorf("comes from %s; only packages of the npm registry can be pinned", surface.Escape(resolved))
+	case bundled:
+		return p, nil // in the tarball of the package above it
 	}
 	if name == "" {
 		name = at[strings.LastIndex(at, "node_modules/")+len("node_modules/"):]

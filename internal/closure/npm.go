@@ -117,12 +117,10 @@ func lockPackages(ctx context.Context, h *host.Host, subject string, manifest []
 	call := foreign.Call{Tool: foreign.NPM, Dir: work, Set: HomeVariables(work), Args: args}
 	err = runNPM(ctx, h, subject, call)
 	if from, ok := errors.AsType[foreignSourceError](err); ok && from == fromURL {
-		if more := registriesOnly(h); more != nil {
-			call.Args = append(args, more...)
-			if again := runNPM(ctx, h, subject, call); again == nil || ctx.Err() != nil {
-				err = again
-			}
-		}
+		// To see what a package brings along in its tarball, npm reads that by its URL, and then refuses it as it does
+		// a URL among the dependencies; but not where it unpacks the packages, too.
+		call.Args = append([]string{"install", "--no-bin-links"}, args[2:]...)
+		err = runNPM(ctx, h, subject, call)
 	}
 	if err != nil {
 		return nil, err
@@ -145,20 +143,6 @@ func ownNPMOptions(dir, cache string) []string {
 func registryOptions() []string {
 	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none",
 		"--package-lock", "--no-dry-run", "--no-global"}
-}
-
-// registriesOnly returns the options by which npm may take a tarball from any URL, and asks no other host than those of
-// its registries, for lack of a proxy to the others. Of a package that brings others along in its tarball npm reads
-// that tarball by its URL, and refuses it as it does a URL among the dependencies. Those are refused by what npm writes
-// down of them. There are no options if npm asks its registries through a proxy.
-func registriesOnly(h *host.Host) []string {
-	hosts := h.Fetch.NPMDirectHosts()
-	if len(hosts) == 0 {
-		return nil
-	}
-	const nothing = "http://127.0.0.1:1"
-	return []string{"--allow-remote=all", "--noproxy=" + strings.Join(hosts, ","), "--proxy=" + nothing,
-		"--https-proxy=" + nothing, "--fetch-retries=0"}
 }
 
 // retryOptions returns the options that let npm wait 1 and 5 seconds, in milliseconds here, before

@@ -54,9 +54,11 @@ func TestLibc(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	key := NPM{}.PlatformKey(&project.Runtime{Path: program(t, "/lib/ld-musl-x86_64.so.1"), Version: "22"})
-	if key != "linux/"+runtime.GOARCH+"+node22-musl" {
-		t.Errorf("with musl the platform is %s", key)
+	for loader, want := range map[string]string{"/lib/ld-musl-x86_64.so.1": "-musl", "": "-static", "/lib/ld-linux.so.2": ""} {
+		key := NPM{}.PlatformKey(&project.Runtime{Path: program(t, loader), Version: "22"})
+		if key != "linux/"+runtime.GOARCH+"+node22"+want {
+			t.Errorf("with the loader %q the platform is %s", loader, key)
+		}
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -47,7 +47,8 @@ func Installed(c *project.Closure, node string) ([]project.ClosurePackage, error
 	}
 	installed, err := c.For(on)
 	if err != nil {
-		err = evidence.Errorf(evidence.Refused, c.Root.String(), "", err)
+		err = evidence.Errorf(evidence.Refused, c.Root.String(),
+			"start it on a system that it is for, or choose another server", err)
 	}
 	return installed, err
 }
@@ -60,8 +61,11 @@ func installedBy(o Order) ([]project.ClosurePackage, error) {
 	return Installed(o.Closure, o.Runtime.Path)
 }
 
-// musl is npm's name of the C library whose packages are others than those of most systems.
-const musl = "musl"
+// npm's names of C libraries.
+const (
+	glibc = "glibc"
+	musl  = "musl"
+)
 
 // libcOf returns npm's name of the C library of a program of Linux, by the loader that it names: "" if it names none.
 func libcOf(program string) string {
@@ -79,7 +83,7 @@ func libcOf(program string) string {
 			case bytes.Contains(loader, []byte("/ld-musl-")):
 				return musl
 			}
-			return "glibc"
+			return glibc
 		}
 	}
 	return ""
@@ -88,11 +92,14 @@ func libcOf(program string) string {
 // NPM installs npm packages. Install scripts that were allowed are run by npm.
 type NPM struct{}
 
-// PlatformKey returns the key of node's major version, and of its C library if that is musl.
+// PlatformKey returns the key of node's major version, and of its C library if that is not the usual one.
 func (NPM) PlatformKey(rt *project.Runtime) string {
 	key := platformKey("node" + rt.Version)
-	if runtime.GOOS == "linux" && libcOf(rt.Path) == musl {
-		key += "-" + musl
+	if runtime.GOOS != "linux" {
+		return key
+	}
+	if libc := libcOf(rt.Path); libc != glibc {
+		key += "-" + cmp.Or(libc, "static")
 	}
 	return key
 }
@@ -195,7 +202,7 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 	}
 	modules := filepath.Join(t.dir, "node_modules")
 	if len(t.Scripts) > 0 {
-		if err := runScripts(ctx, h, o, t); err != nil {
+		if err := runScripts(ctx, h, o, t, installed); err != nil {
 			return err
 		}
 		if err := removeLinks(modules); err != nil {
@@ -208,23 +215,18 @@ func (NPM) Install(ctx context.Context, h *host.Host, o Order, t *Packages, st *
 // unpack unpacks one package at its path below a directory. The packages at the paths of own are not its: what a
 // tarball has there, is left out.
 func (t *Packages) unpack(ctx context.Context, p project.ClosurePackage, at *os.Root, own map[string]bool) error {
-	if err := at.MkdirAll(p.Path, 0o755); err != nil {
-		return err
-	}
-	dir, err := at.OpenRoot(p.Path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
 	elsewhere := func(name string) bool {
-		for i, c := range name {
+		for i, c := range name + "/" {
 			if c == '/' && own[p.Path+"/"+name[:i]] {
 				return true
 			}
 		}
 		return false
 	}
-	err = fetch.InstallTarball(ctx, filepath.Join(t.dir, t.Files[p.Ref]), t.sums[p.Ref], dir, elsewhere)
+	err := at.MkdirAll(p.Path, 0o755)
+	if err == nil {
+		err = fetch.InstallTarball(ctx, filepath.Join(t.dir, t.Files[p.Ref]), t.sums[p.Ref], at, p.Path, elsewhere)
+	}
 	if err != nil && ctx.Err() == nil {
 		err = evidence.Errorf(evidence.ClassOf(err), p.Ref.String(),
 			"choose another version of it, or of what needs it, and tell its publisher", err)
@@ -233,13 +235,18 @@ func (t *Packages) unpack(ctx context.Context, p project.ClosurePackage, at *os.
 }
 
 // runScripts lets npm run the install scripts of t, without the user's configuration. They start the executables of
-// other packages by links, which npm makes first.
-func runScripts(ctx context.Context, h *host.Host, o Order, t *Packages) error {
+// other packages by links, which npm makes first. npm is given paths: a name is also that of an alias, and of what a
+// tarball has of its own below node_modules.
+func runScripts(ctx context.Context, h *host.Host, o Order, t *Packages, installed []project.ClosurePackage) error {
 	subject := cmp.Or(o.Closure.Root.String(), o.Where)
 	all := map[string]string{} // without which npm takes the packages for none of this project
-	for _, p := range o.Closure.Packages {
-		if name, ok := strings.CutPrefix(p.Path, "node_modules/"); ok {
+	scripts := []string{"--foreground-scripts"}
+	for _, p := range installed {
+		if name := strings.TrimPrefix(p.Path, "node_modules/"); !strings.Contains(name, "/node_modules/") {
 			all[name] = "*"
+		}
+		if !p.Ref.IsZero() && slices.Contains(t.Scripts, p.Ref.String()) {
+			scripts = append(scripts, "./"+p.Path)
 		}
 	}
 	manifest, err := json.Marshal(map[string]any{"dependencies": all})
@@ -250,10 +257,6 @@ func runScripts(ctx context.Context, h *host.Host, o Order, t *Packages) error {
 		if err := os.WriteFile(filepath.Join(t.dir, name), text, 0o600); err != nil {
 			return err
 		}
-	}
-	scripts := []string{"--foreground-scripts"}
-	for _, ref := range t.Scripts {
-		scripts = append(scripts, strings.TrimPrefix(ref, "npm:"))
 	}
 	for _, args := range [][]string{{"--ignore-scripts"}, scripts} {
 		args = slices.Concat([]string{"rebuild", "--offline", "--userconfig=user.npmrc",

@@ -191,28 +191,6 @@ func (c *Client) NPMSetting(key string) string {
 	return c.config.NPM.Value(key)
 }
 
-// NPMDirectHosts returns the hosts of npm's registries, without ports, if all of them are asked without a proxy, else
-// none.
-func (c *Client) NPMDirectHosts() (hosts []string) {
-	c, err := c.withTool(artifact.NPM)
-	if err != nil {
-		return nil
-	}
-	for _, host := range c.config.NPM.AllHosts() {
-		at := &url.URL{Scheme: "https", Host: host}
-		for _, proxy := range []func(*url.URL) (*url.URL, error){c.config.NPM.Proxy, c.config.Proxy} {
-			if proxy != nil {
-				if by, err := proxy(at); err != nil || by != nil {
-					return nil
-				}
-				break
-			}
-		}
-		hosts = append(hosts, at.Hostname())
-	}
-	return hosts
-}
-
 // NPMFiles returns the texts of the files that npm is to read in place of those of the user
 // and of the checkout: see [userconfig.NPM.Files].
 func (c *Client) NPMFiles() (user, checkout string, err error) {

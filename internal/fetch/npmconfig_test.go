@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -260,29 +259,5 @@ func TestWarnings(t *testing.T) {
 		config.NPM.Setting = func(key string) string { return map[string]string{"registry": base}[key] }
 		_, err = get(t, newClient(t, config), "npm:a@1.0.0")
 		wantError(t, err, evidence.Unreachable, "certificate")
-	}
-}
-
-// npm's registries are those of all scopes; if one is asked through a proxy, none is named.
-func TestNPMDirectHosts(t *testing.T) {
-	project, home := filepath.Join(t.TempDir(), "project"), filepath.Join(t.TempDir(), "home")
-	write(t, filepath.Join(project, ".npmrc"), "@p:registry=https://p.example.com:8443/npm\n")
-	write(t, filepath.Join(home, ".npmrc"), "registry=https://r.example.com\n@u:registry=https://u.example.com\n")
-	all := []string{"p.example.com", "r.example.com", "u.example.com"}
-	for _, test := range []struct {
-		env  map[string]string
-		want []string
-	}{
-		{nil, all},
-		{map[string]string{"HTTPS_PROXY": "http://proxy.example.com"}, nil},
-		{map[string]string{"npm_config_https_proxy": "http://proxy.example.com"}, nil},
-		{map[string]string{"npm_config_https_proxy": "false", "HTTPS_PROXY": "http://proxy.example.com"}, all},
-		{map[string]string{"HTTPS_PROXY": "http://proxy.example.com", "NO_PROXY": "r.example.com"}, nil},
-		{map[string]string{"HTTPS_PROXY": "http://proxy.example.com", "NO_PROXY": ".example.com"}, all},
-	} {
-		c := New(UserConfig(environment(test.env), project, home))
-		if got := c.NPMDirectHosts(); !slices.Equal(got, test.want) {
-			t.Errorf("%v: %q, want %q", test.env, got, test.want)
-		}
 	}
 }

@@ -16,17 +16,22 @@ import (
 // maxUnpacked bounds what the files of a package unpack to, in bytes: reading them has to end.
 const maxUnpacked = 16 << 30
 
-// InstallTarball writes the files of an npm tarball below dir, an empty directory, where npm puts them, and compares
-// the tarball with sum once more. The files that its package.json names in "bin" become executable. What elsewhere
+// InstallTarball writes the files of an npm tarball to a path below root, where npm puts them, and compares the tarball
+// with sum once more. The files that its package.json names in "bin" become executable. What elsewhere
 // reports true for, a path with slashes, is left out. A tarball that programs would unpack differently is refused. No
 // code runs.
-func InstallTarball(ctx context.Context, file string, sum digest.Digest, dir *os.Root,
+func InstallTarball(ctx context.Context, file string, sum digest.Digest, root *os.Root, at string,
 	elsewhere func(name string) bool) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	dir, err := root.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	limits := archive.Limits{Packed: 1 << 40, Unpacked: maxUnpacked, Ratio: 1 << 40, Entries: 1 << 20}
 	made := ""
 	content := digest.NewVerifier(f, sum, -1)

@@ -25,7 +25,7 @@ func installed(t *testing.T, elsewhere func(string) bool, members ...*forge.Memb
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := InstallTarball(t.Context(), file, digest.FromBytes(data), dir, elsewhere); err != nil {
+	if err := InstallTarball(t.Context(), file, digest.FromBytes(data), dir, ".", elsewhere); err != nil {
 		return nil, err
 	}
 	modes := map[string]fs.FileMode{}
@@ -90,7 +90,7 @@ func TestInstallTarballChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := InstallTarball(t.Context(), file, digest.FromBytes(nil), dir, nowhere); evidence.ClassOf(err) != evidence.Integrity {
+	if err := InstallTarball(t.Context(), file, digest.FromBytes(nil), dir, ".", nowhere); evidence.ClassOf(err) != evidence.Integrity {
 		t.Errorf("bytes that changed: %v", err)
 	}
 }

@@ -19,24 +19,33 @@ import (
 	"strings"
 )
 
-// prepareLimit is how many files are written at once, to be read without starting git.
-const prepareLimit = 20000
+// Of what is written at once, to be read without starting git: how many files, their bytes, and those of one. There are
+// three copies of them meanwhile, and to start git for a large file matters less.
+const (
+	prepareLimit = 20000
+	prepareBytes = 128 << 20
+	prepareFile  = 1 << 20
+)
 
 // Prepare writes files that came in a pack as a file each, so that Open reads them without starting git; those beyond a
 // limit are left.
 func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var ids bytes.Buffer
+	var (
+		ids  bytes.Buffer
+		size int64
+	)
 	for f := range files {
-		if _, err := os.Stat(looseName(c.dir, f.ID)); f.Kind == kindSubmodule || c.tried[f.ID] || err == nil {
+		_, err := os.Stat(looseName(c.dir, f.ID))
+		if f.Kind == kindSubmodule || f.Size > prepareFile || c.tried[f.ID] || err == nil {
 			continue
+		}
+		if size += f.Size; size > prepareBytes || ids.Len() == prepareLimit*(len(f.ID)+1) {
+			break
 		}
 		c.tried[f.ID] = true
 		ids.WriteString(f.ID + "\n")
-		if ids.Len() == prepareLimit*(len(f.ID)+1) {
-			break
-		}
 	}
 	if ids.Len() == 0 {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,5 +117,26 @@ func TestPrepareInterrupted(t *testing.T) {
 	cancel(why)
 	if _, err := c.Open(ctx, all["s0/a.md"]); !errors.Is(err, why) {
 		t.Error(err)
+	}
+}
+
+// TestPrepareLargeFiles: a large file is not copied; git gives it when it is read.
+func TestPrepareLargeFiles(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.Files("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := all["s0/a.md"]
+	large.Size = prepareFile + 1
+	if err := c.Prepare(t.Context(), slices.Values([]File{large, all["s0/b.md"]})); err != nil || c.prepared(t) != 1 {
+		t.Errorf("%d files are prepared, %v", c.prepared(t), err)
+	}
+	r, err := c.Open(t.Context(), large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(r); err != nil || !strings.HasSuffix(string(data), filepath.Join("s0", "a.md")) {
+		t.Errorf("%.20q, %v", data, err)
 	}
 }

@@ -29,8 +29,8 @@ func advisoryEvidence(ctx context.Context, w *workspace.Workspace, server string
 		return nil, nil
 	}
 	installed, err := closure.Installed(c, "")
-	if err != nil {
-		return nil, err
+	if err != nil { // it is installed elsewhere
+		installed = c.Packages
 	}
 	var refs []artifact.Ref
 	for _, p := range installed {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -23,31 +22,6 @@ func (n NPM) Registry(name string) (string, error) {
 	}
 	base, err := n.valueToSend("registry")
 	return cmp.Or(base, model.RegistryURLNPM), err
-}
-
-// AllHosts returns the hosts of the registries that packages are asked of, whatever their scope. It looks up no
-// variable.
-func (n NPM) AllHosts() []string {
-	hosts := n.Hosts("")
-	for key := range n.user {
-		hosts = append(hosts, n.scopeHosts(key)...)
-	}
-	for key := range n.project.settings {
-		hosts = append(hosts, n.scopeHosts(key)...)
-	}
-	for key := range n.project.templates {
-		hosts = append(hosts, n.scopeHosts(key)...)
-	}
-	slices.Sort(hosts)
-	return slices.Compact(hosts)
-}
-
-// scopeHosts returns the hosts that a setting gives the packages of a scope; none if it is another setting.
-func (n NPM) scopeHosts(key string) []string {
-	if scope, ok := strings.CutSuffix(key, ":registry"); ok {
-		return n.Hosts(scope + "/")
-	}
-	return nil
 }
 
 // Hosts returns the hosts that a package is asked of. It looks up no variable.
