@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -328,6 +329,9 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 		return nil, refuseRestoring(f, err)
 	}
 	at, err := resolveFile(r.w, f)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r.forgetFile(f, kept)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -367,6 +371,26 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 		return nil, refuseRestoring(f, err)
 	}
 	return files, nil
+}
+
+// forgetFile returns the change after which nothing is kept of the entries of a file that is gone.
+func (r *restoration) forgetFile(f clients.File, kept []clients.Original) ([]durable.File, error) {
+	left := slices.DeleteFunc(slices.Clone(kept), func(o clients.Original) bool {
+		own := isOwnOriginal(r.w, f, o) && slices.Contains(r.names, o.ServerName())
+		if own && o.Added == "" {
+			r.w.Host.Logger.Warn(fmt.Sprintf("%+q has nothing to be given back: its file is gone", o.Name),
+				"file", f.Path)
+		}
+		return own
+	})
+	if len(left) == len(kept) {
+		return nil, nil
+	}
+	files, err := realFile{file: f, perm: 0o600}.replacements(nil, left)
+	if err != nil {
+		return nil, refuseRestoring(f, err)
+	}
+	return files[1:], nil
 }
 
 // restoreEntry returns data, of a client's file, with what an entry was; and data as it is if the entry is gone, which
