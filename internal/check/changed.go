@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -30,19 +31,15 @@ func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error
 			defer done()
 			w, projects[s.Runs.Project] = opened, opened
 		}
-		entry, locked := w.Lock.Server(s.Runs.Name)
-		if !locked || !entry.Source.Local() {
-			continue
-		}
-		report, err := checkServer(ctx, w, w.Logs(trail.Options{}), s.Runs.Name, Options{Offline: true})
+		v, err := judgeFiles(ctx, w, s.Runs.Name)
 		if err != nil {
 			return err
 		}
-		report = slices.DeleteFunc(report, isDrift) // of which a note says more
-		refused := policy.Judge(policy.Check, policy.Settings{}, report).Refused()
+		refused := v.Refused()
 		if len(refused) == 0 {
 			continue
 		}
+		entry, _ := w.Lock.Server(s.Runs.Name)
 		command := []string{"hallmark", "pin", s.Runs.Name}
 		switch {
 		case entry.Launch.Facet != "": // which brings its files along
@@ -54,4 +51,34 @@ func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error
 		servers[i].Renew = host.QuoteArguments(append(command, "--project", s.Runs.Project))
 	}
 	return nil
+}
+
+// judgeFiles judges a locked server that is a program of this machine, and its files; any other server is allowed.
+func judgeFiles(ctx context.Context, w *workspace.Workspace, name string) (policy.Verdict, error) {
+	entry, locked := w.Lock.Server(name)
+	if !locked || !entry.Source.Local() {
+		return policy.Verdict{}, nil
+	}
+	report, err := checkServer(ctx, w, w.Logs(trail.Options{}), name, Options{Offline: true})
+	report = slices.DeleteFunc(report, isDrift) // of which a note says more
+	return policy.Judge(policy.Check, policy.Settings{}, report.About(w.ServerEntry(name))), err
+}
+
+// VerifyFiles returns why 'hallmark run' refuses those of the servers called names that are programs of this machine
+// and whose files differ from the lock; nil if none does.
+func VerifyFiles(ctx context.Context, h *host.Host, dir string, names ...string) error {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var all []error
+	for _, name := range names {
+		v, err := judgeFiles(ctx, w, name)
+		if err != nil {
+			return err
+		}
+		all = append(all, v.Err())
+	}
+	return errors.Join(all...)
 }

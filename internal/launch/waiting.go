@@ -15,10 +15,11 @@ import (
 
 // Waiting is what waits for the approval of a person in a project.
 type Waiting struct {
-	Servers []*Reviewed // of which nothing is approved yet, or another entry or interpreter, by name
-	Held    []Held      // those that cannot be approved as they are, by name: no part of the consent
-	Drifted []string    // names of those that drifted, which are reviewed one by one
-	Verdict policy.Verdict
+	Servers  []*Reviewed // of which nothing is approved yet, or another entry or interpreter, by name
+	Held     []Held      // those that cannot be approved as they are, by name: no part of the consent
+	Drifted  []string    // names of those that drifted, which are reviewed one by one
+	Approved []string    // names of those that were approved before, as they are locked
+	Verdict  policy.Verdict
 }
 
 // Held is a server that waits, and cannot be approved before what is wrong with it is mended.
@@ -102,7 +103,8 @@ func findWaiting(ctx context.Context, w *workspace.Workspace) *Waiting {
 		switch {
 		case !shown && err != nil:
 			out.Held = append(out.Held, Held{s.Name, err})
-		case !shown: // it is approved
+		case !shown:
+			out.Approved = append(out.Approved, s.Name)
 		case r.Note != nil:
 			out.Drifted = append(out.Drifted, r.Name)
 		default:

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -27,6 +28,8 @@ saw last, and ask for each item whether it is approved; or, on a machine that ha
 approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
 Without NAME all servers are shown whose entries or interpreters this machine has not approved
 yet, as after a clone, a pull or an update of Node, and one question is about all of them.
+Nothing approves other bytes than those that are locked: if files of a server on this machine
+changed, that is said with exit code 3, and 'hallmark pin NAME' locks them anew.
 Of a server that needs no lock entry the launch line is shown and approved. Arguments after '--'
 are approved for 'hallmark run NAME --'.
 
@@ -95,6 +98,9 @@ func (r *reviewer) run(c *cobra.Command, names []string) error {
 	r.o.Confirm = func(seen *launch.Reviewed) (host.Consent, error) { return r.confirm(ctx, seen) }
 	seen, err := launch.Review(ctx, h, r.dir, names[0], r.o)
 	seen = cmp.Or(seen, &launch.Reviewed{})
+	if err == nil && seen.Clean {
+		err = check.VerifyFiles(ctx, h, r.dir, seen.Name)
+	}
 	if r.asJSON {
 		return r.a.WriteJSON(reviewJSON(seen, err), err)
 	}
@@ -199,6 +205,9 @@ func reviewWaiting(ctx context.Context, a *app.App, h *host.Host, dir string, ap
 			}
 			return a.Ask(ctx, "Approve all of this?")
 		}})
+	if len(w.Approved) > 0 {
+		err = errors.Join(err, check.VerifyFiles(ctx, h, dir, w.Approved...))
+	}
 	if asJSON {
 		result := struct {
 			app.Outcome
