@@ -82,7 +82,9 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	}
 	s.Tree = proposeTree(w, script.File, env)
 	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
-	if t, err := newCommandTree(w, s, r.p); err != nil {
+	if s.Tree == "" {
+		fix = moveScript(s.Name, script.File)
+	} else if t, err := newCommandTree(w, s, r.p); err != nil {
 		fix += ": " + err.Error()
 	} else if files, bytes, err := t.list(); err != nil {
 		fix += fmt.Sprintf(", once this is mended: %v", err)
@@ -99,11 +101,11 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
-// environment, too. It is only a proposal.
+// environment, too. It is only a proposal; "" if that one [isShared].
 func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
-	for dir := best; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for dir := best; dir != filepath.Dir(dir) && !isShared(w.Host, dir); dir = filepath.Dir(dir) {
 		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml",
 			"requirements.txt"},
 			func(name string) bool {
@@ -123,11 +125,30 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 		}
 		best = filepath.Dir(best)
 	}
+	if isShared(w.Host, best) {
+		return ""
+	}
 	rel, err := filepath.Rel(top, best)
 	if err != nil || !filepath.IsLocal(rel) {
 		return filepath.ToSlash(best)
 	}
 	return filepath.ToSlash(rel)
+}
+
+// isShared reports whether a directory holds far more than a server: it is the user's home, or holds that or a directory
+// of Hallmark's own, whose files change with each command.
+func isShared(h *host.Host, dir string) bool {
+	return slices.ContainsFunc([]string{host.FindHome(h.Environ), h.Places.Config, h.Places.State, h.Places.Cache},
+		func(place string) bool {
+			rel, err := filepath.Rel(dir, host.RealPath(place))
+			return place != "" && err == nil && filepath.IsLocal(rel)
+		})
+}
+
+// moveScript is the hint of a server whose script is in a directory that [isShared].
+func moveScript(name, script string) string {
+	return fmt.Sprintf("move %s, with all that it loads, into a directory of its own, change its path in the entry, and "+
+		"run 'hallmark pin %s'", filepath.Base(script), name)
 }
 
 // lookedForAbove are the files that runtimes of JavaScript look for in the directories above a script, by the names of

@@ -98,17 +98,19 @@ func (r *commandFiles) noteNeighbours(s project.Server, key, file string, runs b
 	if rel := host.RelativeTo(r.w.Dir, filepath.Dir(file)); rel != "." {
 		where = rel
 	}
-	fix := fmt.Sprintf("'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{proposeTree(r.w, file, "")}))
+	fix, locks := moveScript(s.Name, file), moveScript(s.Name, file)
+	if dir := proposeTree(r.w, file, ""); dir != "" {
+		pin := fmt.Sprintf("'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{dir}))
+		fix, locks = "run "+pin+", which locks the whole directory", pin+" locks them all"
+	}
 	if runs {
-		r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused,
-			Hint: "run " + fix + ", which locks the whole directory",
-			Err:  fmt.Errorf("%s may load other files of %s, which no hash of it covers", filepath.Base(file), where)})
+		r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
+			Err: fmt.Errorf("%s may load other files of %s, which no hash of it covers", filepath.Base(file), where)})
 		return
 	}
 	r.p.Report = append(r.p.Report, evidence.CannotVerify(evidence.Claim{
 		Subject: key, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
-	}, evidence.Unsupported, "the package may run it, and it may load other files of "+where+"; "+fix+
-		" locks them all"))
+	}, evidence.Unsupported, "the package may run it, and it may load other files of "+where+"; "+locks))
 }
 
 // hasNeighbours reports whether other files than those that are hashed lie beside a file.

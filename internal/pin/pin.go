@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -43,6 +44,11 @@ import (
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
 	if err := o.From.refuseHome(dir); err != nil {
 		return nil, err
+	}
+	if dir == h.Places.Config && !o.From.isZero() { // which is begun with the first server
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 	}
 	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -286,9 +285,6 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 			return nil
 		}
 	}
-	if err := os.MkdirAll(h.Places.Config, 0o700); err != nil {
-		return err
-	}
 	pinned, err := pinClient(ctx, h, c.ID, open, o)
 	after, scanned := scanUser(ctx, h, o)
 	if scanned != nil {
@@ -367,8 +363,9 @@ func (p *protection) settle(ctx context.Context, s *ProtectedServer) {
 // hintFor returns the hint of a server of a client that failed. 'hallmark pin NAME' in it is about a server that is
 // declared, and this one is not yet.
 func hintFor(s *ProtectedServer, client, place string) string {
-	return strings.ReplaceAll(s.Hint, "'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
-		s.Name, "--client", client, "--write-config", "--project", place})+" ")
+	return strings.NewReplacer("'hallmark pin "+s.Name+"'", "'hallmark protect'",
+		"'hallmark pin "+s.Name+" ", "'hallmark pin "+host.QuoteArguments([]string{
+			s.Name, "--client", client, "--write-config", "--project", place})+" ").Replace(s.Hint)
 }
 
 // findServer returns the server of an entry, nil if there is none among them.
