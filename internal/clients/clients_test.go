@@ -499,9 +499,10 @@ func TestBroken(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.json", `{"mcpServers": {`, "line 1, column 17"},
 		{"a.json", `{"a": 1} x`, "after the end"},
-		{"a.json", `{"a" 1}`, "want ':'"},
+		{"a.json", `{"a" 1}`, "a ':' is missing"},
+		{"a.json", `{"a": }`, "a value is missing"},
 		{"a.json", "{\n\"a\": \"x\n\"}", "line 2"},
-		{"a.json", `{"a": 1 "b": 2}`, "want ','"},
+		{"a.json", `{"a": 1 "b": 2}`, "a ',' or '}' is missing"},
 		{"a.json", `{"a": /* }`, "comment"},
 		{"a.json", `{"a": "\u12"}`, "escape"},
 		{"a.json", `{"a": ` + deep + `}`, "nest"},

@@ -139,7 +139,7 @@ func (p *json5) nextElement(end byte) (done bool, err error) {
 		}
 	case end:
 	default:
-		return false, p.fail("want ',' or '" + string(end) + "'")
+		return false, p.fail("a ',' or '" + string(end) + "' is missing")
 	}
 	if p.peek() == end {
 		p.at++
@@ -181,7 +181,7 @@ func (p *json5) readObject(n *Node, depth int) error {
 			err = p.skipSpace()
 		}
 		if err == nil && p.peek() != ':' {
-			err = p.fail("want ':'")
+			err = p.fail("a ':' is missing")
 		}
 		if err != nil {
 			return err
@@ -224,7 +224,7 @@ func (p *json5) readWord() (string, error) {
 		p.at += n
 	}
 	if p.at == start {
-		return "", p.fail("want a value")
+		return "", p.fail("a value is missing")
 	}
 	return string(p.data[start:p.at]), nil
 }

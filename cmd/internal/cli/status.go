@@ -138,10 +138,16 @@ func reportStatus(out io.Writer, found *scan.Result, servers []scan.Server) erro
 		showStatus(w, servers, declaredServers(found))
 	}
 	for _, f := range found.Rules {
-		if f.Evidence.Rule == launcher.RuleUnreadable || f.Evidence.Rule == launcher.RuleRemoved {
-			fmt.Fprintln(w)
-			writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+surface.EscapeSentence(f.Evidence.Reason), "  ")
+		if f.Evidence.Rule != launcher.RuleUnreadable && f.Evidence.Rule != launcher.RuleRemoved {
+			continue
 		}
+		said, hint := surface.EscapeSentence(f.Evidence.Reason), ""
+		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK { // as protect says it
+			said, hint = "cannot be read: "+said, "  hint: mend the file, and run the command again\n"
+		}
+		fmt.Fprintln(w)
+		writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+said, "  ")
+		fmt.Fprint(w, hint)
 	}
 	if next := nextCommand(servers); next != "" {
 		fmt.Fprintln(w)
