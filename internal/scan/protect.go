@@ -286,6 +286,7 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 		}
 	}
 	pinned, err := pinClient(ctx, h, c.ID, open, o)
+	ctx = context.WithoutCancel(ctx) // what became of the entries is said, also of one that was interrupted
 	after, scanned := scanUser(ctx, h, o)
 	if scanned != nil {
 		return errors.Join(err, scanned)
@@ -386,6 +387,8 @@ func (s *ProtectedServer) fail() {
 		return filepath.IsAbs(word) && errors.Is(s.Err, fs.ErrNotExist) && strings.Contains(s.Reason, word)
 	})
 	switch {
+	case errors.Is(s.Err, context.Canceled): // whatever was fetched for another server just then
+		s.Reason = "interrupted; it is as before"
 	case missing >= 0:
 		s.Reason = "starts " + strings.Fields(s.Starts)[missing] + ", which is not there"
 		s.Hint = "put it there, or take the entry out of " + s.File

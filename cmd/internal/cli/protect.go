@@ -82,10 +82,15 @@ func protectCommand(a *app.App) *cobra.Command {
 
 // writeProtected prints what became of each server as JSON.
 func writeProtected(a *app.App, r *scan.ProtectResult, err error) error {
+	r = cmp.Or(r, &scan.ProtectResult{Clients: []*scan.ProtectedClient{}})
+	outcome := app.OutcomeOf(policy.Verdict{}, err)
+	if errors.Is(err, context.Canceled) {
+		outcome.Error = interruptedText(r)
+	}
 	return a.WriteJSON(struct {
 		app.Outcome
 		*scan.ProtectResult
-	}{app.OutcomeOf(policy.Verdict{}, err), cmp.Or(r, &scan.ProtectResult{Clients: []*scan.ProtectedClient{}})}, err)
+	}{outcome, r}, err)
 }
 
 // askForClient returns a function that shows the servers of a client and asks whether they are to be protected.
@@ -180,6 +185,9 @@ func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.Protect
 		}
 	}
 	count, others := countOutcomes(r)
+	if errors.Is(err, context.Canceled) {
+		return program.Shown{Err: errors.Join(err, a.Show(fmt.Sprintf("%s: %s\n", a.Name, interruptedText(r))))}
+	}
 	protected := count[scan.OutcomeProtected] + count[scan.OutcomeAlready]
 	total := protected + count[scan.OutcomeOpen] + count[scan.OutcomeFailed] + count[scan.OutcomeLeft]
 	if total == 0 {
@@ -209,6 +217,16 @@ func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.Protect
 		return program.Shown{Err: err}
 	}
 	return err
+}
+
+// interruptedText says what was protected when the user interrupted it.
+func interruptedText(r *scan.ProtectResult) string {
+	count, _ := countOutcomes(r)
+	if n := count[scan.OutcomeProtected]; n > 0 {
+		return "interrupted; " + evidence.Count(n, "server") + " protected before that; 'hallmark undo' gives " +
+			"everything back"
+	}
+	return "interrupted; nothing was changed"
 }
 
 // countOutcomes counts the servers by what became of them. others is a text of each of which there is something to
