@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func protectCommand(a *app.App) *cobra.Command {
 			if asJSON {
 				say = a.Stderr
 			}
-			if !yes && !o.Dry && !a.HasTerminal() {
+			if !yes && !o.Dry && !a.HasTerminal() && anyOpen(c.Context(), h, o) {
 				return app.Usage(c, errors.New("nobody is at a terminal to agree: --yes does it without asking, and "+
 					"--dry-run shows what it would do"))
 			}
@@ -78,6 +79,13 @@ func protectCommand(a *app.App) *cobra.Command {
 	c.Flags().BoolVar(&o.Dry, "dry-run", false, "show what would be protected, and change nothing")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what became of each server as one JSON document")
 	return c
+}
+
+// anyOpen reports whether a server can be protected, about which somebody has to be asked.
+func anyOpen(ctx context.Context, h *host.Host, o scan.ProtectOptions) bool {
+	o.Dry = true
+	r, _ := scan.Protect(ctx, h, o) // an error is that of the call that follows
+	return r != nil && slices.ContainsFunc(r.Clients, func(c *scan.ProtectedClient) bool { return len(c.Open()) > 0 })
 }
 
 // writeProtected prints what became of each server as JSON.
