@@ -72,7 +72,7 @@ func (p *Pinning) requireConsentToStart(prog *program.Program) error {
 }
 
 // errNotStarted is of a server that nobody let start.
-var errNotStarted = errors.New("needs your consent to be started once, to see what it shows; nothing was started")
+var errNotStarted = errors.New("needs your consent to be started, to see what it shows; nothing was started")
 
 // sameArtifacts reports whether two entries run the same bytes.
 func sameArtifacts(a, b project.ServerLock) bool {

@@ -24,9 +24,9 @@ import (
 )
 
 const protectHelp = `Find the MCP clients on this machine, show what each of them starts, and ask once for each
-client. Then fetch and hash its servers, start each of them to see what it shows, lock
-that, and rewrite the client's file: from then on it starts 'hallmark run NAME', which
-starts the locked bytes and nothing else.
+client. Then fetch and hash its servers, start each of them a few times to see what it
+shows different clients, lock that, and rewrite the client's file: from then on it starts
+'hallmark run NAME', which starts the locked bytes and nothing else.
 
 A server that cannot be protected stays as it is, and the others go on. 'hallmark undo'
 gives every file back. What is locked is in your configuration directory, whatever the
@@ -109,7 +109,8 @@ func askForClient(ctx context.Context, a *app.App, w io.Writer, yes bool) func(s
 		if yes {
 			return true, nil
 		}
-		answer, err := a.Ask(ctx, fmt.Sprintf("Protect %s of %s? Each is fetched, started once, and locked.",
+		answer, err := a.Ask(ctx, fmt.Sprintf("Protect %s of %s? Each is fetched, started a few times to see what it "+
+			"shows different clients, and locked.",
 			evidence.Count(len(client.Open()), "server"), client.Name))
 		return answer == host.InformedConsent, err
 	}
