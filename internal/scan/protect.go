@@ -1,17 +1,20 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -400,7 +403,20 @@ func (s *ProtectedServer) fail() {
 		}
 		s.Reason = artifact.RedactURLs(plain.Error())
 	}
+	mend := fmt.Sprintf("correct the entry %s in %s, and run 'hallmark protect' again", clients.QuoteText(s.Name), s.File)
+	name := noPackage.FindStringSubmatch(s.Reason)
+	switch {
+	case name != nil && strings.Contains(s.Starts, cmp.Or(name[1], name[2])):
+		s.Reason = "the registry has no package " + cmp.Or(name[1], name[2]) + ", or does not show it to you"
+		s.Hint = mend
+	case s.Hint == "" && errors.Is(s.Err, foreign.ErrNotFound):
+		s.Hint = "install the program, or " + mend
+	}
 }
+
+// noPackage matches what npm and uv say of a package that the registry does not have.
+var noPackage = regexp.MustCompile(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
+	`Because (\S+) was not found in the package registry`)
 
 // giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
 // says why. The server stays locked if another entry starts it.
