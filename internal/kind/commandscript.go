@@ -135,8 +135,8 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 	return filepath.ToSlash(rel)
 }
 
-// isShared reports whether a directory holds far more than a server: it is the user's home, or holds that or a directory
-// of Hallmark's own, whose files change with each command.
+// isShared reports whether a directory holds far more than a server: it is the user's home, or holds that or a
+// directory of Hallmark's own, whose files change with each command.
 func isShared(h *host.Host, dir string) bool {
 	return slices.ContainsFunc([]string{host.FindHome(h.Environ), h.Places.Config, h.Places.State, h.Places.Cache},
 		func(place string) bool {
@@ -147,8 +147,8 @@ func isShared(h *host.Host, dir string) bool {
 
 // moveScript is the hint of a server whose script is in a directory that [isShared].
 func moveScript(name, script string) string {
-	return fmt.Sprintf("move %s, with all that it loads, into a directory of its own, change its path in the entry, and "+
-		"run 'hallmark pin %s'", filepath.Base(script), name)
+	return fmt.Sprintf("move %s, with all that it loads, into a directory of its own, change its path in the entry, "+
+		"and run 'hallmark pin %s'", filepath.Base(script), name)
 }
 
 // lookedForAbove are the files that runtimes of JavaScript look for in the directories above a script, by the names of

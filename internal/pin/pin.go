@@ -42,15 +42,7 @@ import (
 // and these files, all at once. A server that fails does not stop the others: its error is in its result, and all
 // errors are joined in the one that is returned.
 func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Options) ([]*Pinned, error) {
-	if err := o.From.refuseHome(dir); err != nil {
-		return nil, err
-	}
-	if dir == h.Places.Config && !o.From.isZero() { // which is begun with the first server
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, err
-		}
-	}
-	w, done, err := workspace.OpenOrBegin(ctx, h, dir, true, !o.From.isZero())
+	w, done, err := openOrBegin(ctx, h, dir, o.From)
 	if err != nil {
 		return nil, hintAdoption(err, h, dir, names)
 	}
@@ -94,6 +86,21 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		}
 	}
 	return all, errors.Join(failed...)
+}
+
+// openOrBegin opens the project in dir, and begins it if servers are taken over from files of clients. The directory of
+// the user's own clients is made.
+func openOrBegin(ctx context.Context, h *host.Host, dir string, from ClientFiles) (*workspace.Workspace, func(),
+	error) {
+	if err := from.refuseHome(dir); err != nil {
+		return nil, nil, err
+	}
+	if dir == h.Places.Config && !from.isZero() {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, nil, err
+		}
+	}
+	return workspace.OpenOrBegin(ctx, h, dir, true, !from.isZero())
 }
 
 // chooseServers returns the names of the servers to pin, sorted, and what of them is taken over from files of clients;

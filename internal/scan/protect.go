@@ -403,7 +403,8 @@ func (s *ProtectedServer) fail() {
 		}
 		s.Reason = artifact.RedactURLs(plain.Error())
 	}
-	mend := fmt.Sprintf("correct the entry %s in %s, and run 'hallmark protect' again", clients.QuoteText(s.Name), s.File)
+	mend := fmt.Sprintf("correct the entry %s in %s, and run 'hallmark protect' again", clients.QuoteText(s.Name),
+		s.File)
 	name := noPackage.FindStringSubmatch(s.Reason)
 	switch {
 	case name != nil && strings.Contains(s.Starts, cmp.Or(name[1], name[2])):
