@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -156,7 +158,14 @@ func (a *adoption) want(name string) {
 // takeFile takes the entries of a client's file over that are called one of names, or all. Its error is one that stops
 // the others, too.
 func (a *adoption) takeFile(w *workspace.Workspace, f clients.File, names []string, o Options) error {
-	if _, err := resolveFile(w, f); err != nil {
+	if _, err := resolveFile(w, f); errors.Is(err, fs.ErrNotExist) {
+		hint, hidden := "'hallmark scan' shows the files of your clients", filepath.Join(filepath.Dir(f.Path), "."+
+			filepath.Base(f.Path))
+		if _, err := os.Stat(hidden); err == nil {
+			hint = "did you mean " + hidden + "?"
+		}
+		return evidence.Errorf(evidence.Validation, f.Path, hint, errors.New("there is no such file"))
+	} else if err != nil {
 		return err
 	}
 	data, err := clients.Read(f)

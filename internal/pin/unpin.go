@@ -163,6 +163,11 @@ func unpinServer(w *workspace.Workspace, o UnpinOptions, name string, restored [
 	u = Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: restored}
 	_, u.Declared = w.Config.Servers[name]
 	if !u.Unlocked && len(u.Restored) == 0 && !o.Each {
+		if !locked && !u.Declared && len(w.ServerNames()) == 0 {
+			return u, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name),
+				"'hallmark status' shows the servers of your clients, and which are protected",
+				fmt.Errorf("is not pinned in %s, and no other server is", w.Dir))
+		}
 		if !locked && !u.Declared {
 			return u, nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name,
 				w.ServerNames())
