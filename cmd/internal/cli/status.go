@@ -253,7 +253,7 @@ func showStatus(w io.Writer, servers []scan.Server, declared []string) {
 	for _, s := range servers {
 		text := statusText(s)
 		if s.News != "" {
-			text = string(s.News) + ": " + text
+			text = string(s.News) + " since you looked last: " + text
 		}
 		t.add(statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client), surface.Escape(text))
 	}
