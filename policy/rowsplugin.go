@@ -129,8 +129,8 @@ var (
 	statementHint = on(evidence.Absent, "run 'hallmark plugin sign' with a key that 'hallmark trust list' names")
 	signedHint    = on(evidence.Absent, "'hallmark trust add' trusts the key of a publisher whom you know, "+
 		"unless it was revoked")
-	misfitHint = on(evidence.Mismatch, "if it is your plugin, run 'hallmark plugin sign'; else ask its author for one that "+
-		"is signed by a key that 'hallmark trust list' calls trusted, or for a new key")
+	misfitHint = on(evidence.Mismatch, "if it is your plugin, run 'hallmark plugin sign'; else ask its author for one "+
+		"that is signed by a key that 'hallmark trust list' calls trusted, or for a new key")
 )
 
 const undeclared = "bundle it into dist/, or declare it in externalDependencies under a policy that permits it"

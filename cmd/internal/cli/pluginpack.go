@@ -185,14 +185,7 @@ this machine trusts the keys that made them: a signature by another key is named
 					Left        []string      `json:"left_out"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
 			}
-			for _, f := range signed.Warnings() {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s not checked: %s\n", a.Name, f.Evidence.Scheme,
-					surface.Escape(f.Evidence.Reason))
-			}
-			for _, path := range left {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
-					surface.Escape(path))
-			}
+			warnOfPacked(a, signed, left)
 			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
 		}),
@@ -200,6 +193,18 @@ this machine trusts the keys that made them: a signature by another key is named
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write (default DIR.zip in this directory)")
 	return c
+}
+
+// warnOfPacked names the signatures that could not be checked, and what was left out.
+func warnOfPacked(a *app.App, signed policy.Verdict, left []string) {
+	for _, f := range signed.Warnings() {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s not checked: %s\n", a.Name, f.Evidence.Scheme,
+			surface.Escape(f.Evidence.Reason))
+	}
+	for _, path := range left {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
+			surface.Escape(path))
+	}
 }
 
 func pluginPublishCommand(a *app.App) *cobra.Command {
