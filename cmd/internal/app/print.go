@@ -53,8 +53,8 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 	return o
 }
 
-// WriteJSON prints v as one document, and returns err marked as already shown. If that goes to a file or another program
-// and somebody is at the terminal, the error is printed there too.
+// WriteJSON prints v as one document, and returns err marked as already shown. If that goes to a file or another
+// program and somebody is at the terminal, the error is printed there too.
 func (a *App) WriteJSON(v any, err error) error {
 	e := json.NewEncoder(escaping{a.Stdout})
 	e.SetEscapeHTML(false)
