@@ -339,6 +339,34 @@ func (f *follower) enter(command, answer string) (code int, output string, err e
 	return c.ProcessState.ExitCode(), echoed, nil
 }
 
+// An error that goes into a file as JSON is seen at the terminal as well.
+func TestErrorSeenAtTerminal(t *testing.T) {
+	t.Parallel()
+	program, dir := filepath.Join(t.TempDir(), "hallmark"), t.TempDir()
+	built.Into(t, program, "cmd/hallmark")
+	keys, terminal, err := openTerminal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	answer, err := os.Create(filepath.Join(dir, "answer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	c := exec.Command(program, "plugin", "verify", "nothing", "--json")
+	c.Dir, c.Env = dir, append(os.Environ(), "HOME="+dir)
+	c.Stdout, c.Stderr = answer, terminal
+	c.Run()
+	terminal.Close()
+	seen := make([]byte, 4096)
+	n, _ := keys.Read(seen)
+	text, err := os.ReadFile(answer.Name())
+	if err != nil || !strings.Contains(string(text), `"error"`) || !strings.Contains(string(seen[:n]), "nothing: ") {
+		t.Errorf("at the terminal %q, in the file %s, %v", seen[:n], text, err)
+	}
+}
+
 // openTerminal is a new terminal, and what its keys write to.
 func openTerminal() (keys, terminal *os.File, err error) {
 	if keys, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {

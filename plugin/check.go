@@ -179,6 +179,13 @@ func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
 	return r, nil
 }
 
+// CheckSignatures judges the signatures of a plugin by the keys of host, as [Check] does, and nothing else of it.
+func CheckSignatures(b *Bundle, m *Manifest, host Host) policy.Verdict {
+	c := &check{b: b, m: m, host: host}
+	c.signatureEvidence()
+	return policy.Judge(policy.Plugin, host.Flags.settings(host.Strict), c.report)
+}
+
 // Observe gathers the evidence about a plugin's files alone, for a flow in which
 // somebody else judges and that a manifest with a problem does not reach. The result has no verdict.
 func Observe(ctx context.Context, b *Bundle, m *Manifest) (*Result, evidence.Report, error) {

@@ -51,7 +51,8 @@ type TrustedKeys struct{ keys []TrustedKey }
 // All returns the keys.
 func (s *TrustedKeys) All() []TrustedKey { return slices.Clone(s.keys) }
 
-// Add trusts k. It refuses an id or a key that is there already, and more than [MaxKeys].
+// Add trusts k. It refuses an id or a key that is there already, and more than [MaxKeys]. The error for one that was
+// revoked wraps [ErrRevoked].
 func (s *TrustedKeys) Add(k TrustedKey) error {
 	if !keyID().MatchString(k.ID) {
 		return fmt.Errorf("key id %+q: an id is 1 to 200 of [A-Za-z0-9._-]", clip(k.ID))
@@ -63,11 +64,17 @@ func (s *TrustedKeys) Add(k TrustedKey) error {
 		return fmt.Errorf("key %s: ends before it begins", k.ID)
 	}
 	for _, other := range s.keys {
+		var there error
 		if other.ID == k.ID {
-			return fmt.Errorf("key id %s is there already", k.ID)
+			there = fmt.Errorf("key id %s is there already", k.ID)
+		} else if other.Public.text == k.Public.text {
+			there = fmt.Errorf("key %s is there already, as %s", k.ID, other.ID)
 		}
-		if other.Public.text == k.Public.text {
-			return fmt.Errorf("key %s is there already, as %s", k.ID, other.ID)
+		if there != nil && !other.Revoked.IsZero() {
+			there = fmt.Errorf("%w: %w", there, ErrRevoked)
+		}
+		if there != nil {
+			return there
 		}
 	}
 	if len(s.keys) == MaxKeys {

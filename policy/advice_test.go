@@ -127,6 +127,8 @@ var advice = []struct {
 		"run 'hallmark plugin hash --write' after the build"},
 	{"absent mismatch", "import: manifest", "validate plugin",
 		"bundle it into dist/, or declare it in externalDependencies under"},
+	{"mismatch", "signature: manifest; statement: manifest", "plugin",
+		"if it is your plugin, run 'hallmark plugin sign'; else ask its"},
 	{"mismatch", "unhashed: manifest", "validate plugin",
 		"bundle it into dist/, and run 'hallmark plugin hash --write'"},
 }

@@ -77,12 +77,12 @@ var pluginRows = []rule{
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Signed, authority: evidence.Manifest,
 		does:   cells{allow, signature, allow, refused, warn, refused},
-		plugin: signedHint,
+		plugin: misfitHint,
 	},
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Statement, authority: evidence.Manifest,
 		does:   cells{allow, signature, allow, refused, warn, refused},
-		plugin: statementHint,
+		plugin: misfitHint,
 	},
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Installed, authority: evidence.Machine,
@@ -127,7 +127,10 @@ var (
 		always("run 'hallmark plugin hash --write' after the build"))
 	importHint    = first(on(evidence.Absent, undeclared), on(evidence.Mismatch, undeclared))
 	statementHint = on(evidence.Absent, "run 'hallmark plugin sign' with a key that 'hallmark trust list' names")
-	signedHint    = on(evidence.Absent, "'hallmark trust add' trusts the key of a publisher whom you know")
+	signedHint    = on(evidence.Absent, "'hallmark trust add' trusts the key of a publisher whom you know, "+
+		"unless it was revoked")
+	misfitHint = on(evidence.Mismatch, "if it is your plugin, run 'hallmark plugin sign'; else ask its author for one "+
+		"that is signed by a key that 'hallmark trust list' calls trusted, or for a new key")
 )
 
 const undeclared = "bundle it into dist/, or declare it in externalDependencies under a policy that permits it"

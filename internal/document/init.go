@@ -105,6 +105,13 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 	if err != nil {
 		return err
 	}
+	if doc.Name == "" && len(doc.Packages) == 0 && doc.Repository == nil && m.private == (manifest{}) &&
+		m.notes == nil {
+		return evidence.Errorf(evidence.Validation, file,
+			"run it where the package.json, pyproject.toml, Cargo.toml, .csproj, manifest.json or Dockerfile of the "+
+				"server is; of a server that only has a URL, write name, description, version and remotes yourself",
+			errors.New("is not written: nothing in this directory says what the server is"))
+	}
 	if owner, name, ok := githubRepository(doc.Repository); ok && repositoryID != nil {
 		if id, err := repositoryID(ctx, owner, name); err == nil {
 			doc.Repository.ID = id

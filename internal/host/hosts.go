@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -150,5 +151,5 @@ func NoAnswer(subject string, err error) error {
 	if refusal := wire.NotAgreed(err); refusal != nil {
 		return refusal
 	}
-	return evidence.Errorf(evidence.Operation, subject, "", err)
+	return evidence.Errorf(evidence.Operation, subject, client.HintUnanswered(err), err)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -267,6 +268,29 @@ func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
 		return nil, nameSubject(name, err)
 	}
 	return zip, nil
+}
+
+// CheckSignatures judges the signatures of the plugin at path by the keys that this machine trusts. What is refused, no
+// host that trusts the same keys accepts.
+func CheckSignatures(ctx context.Context, h *host.Host, path string) (policy.Verdict, error) {
+	s, err := Read(ctx, path)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	m, err := s.Parse(path)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return s.checkSignatures(h, m)
+}
+
+func (s *Source) checkSignatures(h *host.Host, m *plugin.Manifest) (policy.Verdict, error) {
+	keys, err := TrustedKeys(h)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	v := plugin.CheckSignatures(s.Bundle, m, plugin.Host{Keys: keys, Now: h.Now()})
+	return v, v.Err()
 }
 
 // packZip returns the zip of what belongs to the plugin. The same files give the same bytes.

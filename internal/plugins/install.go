@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -268,6 +269,10 @@ func (in *Installation) acceptInstalled(ctx context.Context, h *host.Host, path 
 	now, err := revalidateOne(ctx, path, there, installed, target)
 	if err == nil {
 		err = now.Verdict.Err()
+	}
+	if now != nil && evidence.ClassOf(err) == evidence.Integrity {
+		err = evidence.Errorf(evidence.Integrity, path, "remove this directory, and install the plugin again",
+			fmt.Errorf("the installed plugin is damaged: %s", now.Verdict.Headline()))
 	}
 	if err != nil {
 		return false, err

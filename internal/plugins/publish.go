@@ -35,6 +35,9 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.checkSignatures(h, m); err != nil {
+		return nil, err
+	}
 	r, report, err := plugin.Observe(ctx, s.Bundle, m)
 	if err != nil {
 		return nil, nameSubject(path, err)

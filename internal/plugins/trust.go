@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -65,7 +66,11 @@ func ChangeTrust(ctx context.Context, h *host.Host, change func(*plugin.TrustedK
 		return err
 	}
 	if err := change(keys); err != nil {
-		return evidence.Errorf(evidence.Validation, "", "", err)
+		hint := "'hallmark trust list' lists the keys that are there"
+		if errors.Is(err, plugin.ErrRevoked) {
+			hint = "a revoked key stays revoked: ask its owner for a new key, and trust that one under another id"
+		}
+		return evidence.Errorf(evidence.Validation, "", hint, err)
 	}
 	if revoked := keys.Revoked(); len(revoked.All()) > 0 { // first, so that a revocation is never in one file only
 		if err := writeKeys(revokedFile(h), revoked); err != nil {

@@ -208,7 +208,7 @@ const (
 func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
 	id, err := o.Registry.GitHubClient(ctx)
 	if err != nil {
-		return "", err
+		return "", evidence.Errorf(evidence.ClassOf(err), "", client.HintUnanswered(err), err)
 	}
 	if id == "" {
 		return "", &evidence.Error{Kind: evidence.Refused,

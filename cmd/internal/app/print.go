@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
@@ -51,7 +53,8 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 	return o
 }
 
-// WriteJSON prints v as one document, and returns err marked as already shown.
+// WriteJSON prints v as one document, and returns err marked as already shown. If that goes to a file or another
+// program and somebody is at the terminal, the error is printed there too.
 func (a *App) WriteJSON(v any, err error) error {
 	e := json.NewEncoder(escaping{a.Stdout})
 	e.SetEscapeHTML(false)
@@ -60,9 +63,14 @@ func (a *App) WriteJSON(v any, err error) error {
 		return failed
 	}
 	if err != nil {
-		return program.Shown{Err: err}
+		return program.Shown{Err: err, Away: isTerminal(a.Stderr) && !isTerminal(a.Stdout)}
 	}
 	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // escaping writes documents with [EscapeJSON]. An encoder gives it each as a whole.

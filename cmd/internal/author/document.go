@@ -469,8 +469,7 @@ func reportIssues(a *app.App, name string, issues serverjson.Issues, values plac
 	var failed error
 	if n := len(issues.Errors()); n > 0 {
 		failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
-			fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
-				evidence.Count(len(issues)-n, "warning"))))
+			fmt.Errorf("not valid: %s", evidence.Count(n, "error"))))
 	}
 	if asJSON {
 		if issues == nil {

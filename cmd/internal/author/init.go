@@ -25,8 +25,9 @@ func InitCommand(a *app.App) *cobra.Command {
 		Long: `Write server.json with what package.json, pyproject.toml, Cargo.toml, a .csproj, the manifest.json
 of an MCPB bundle, a Dockerfile and git say. It writes packages; a file of a GitHub release or at a URL
 is one of type mcpb, or the older package_location: see 'hash-gen --help'. What they do not say is left
-empty, and named. Each package has to name the server: if it does not, you see the line to add. GitHub
-is asked for the number of the repository, by which it is found after it was renamed; that may fail.`,
+empty, and named; if they say nothing at all, nothing is written. Each package has to name the server:
+if it does not, you see the line to add. GitHub is asked for the number of the repository, by which it is
+found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return initDocument(c.Context(), a, offline)

@@ -154,7 +154,9 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pack DIR",
 		Short: "Pack a plugin as a zip; the same files give the same bytes",
-		Args:  app.Args(cobra.ExactArgs(1)),
+		Long: `Pack a plugin as a zip. The hash of its manifest must hold, and so must its signatures, as far as
+this machine trusts the keys that made them: a signature by another key is named, and not checked.`,
+		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if out == "" {
 				abs, err := filepath.Abs(names[0])
@@ -162,6 +164,14 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 					return err
 				}
 				out = filepath.Base(abs) + ".zip"
+			}
+			h, err := a.Host(".")
+			if err != nil {
+				return err
+			}
+			signed, err := plugins.CheckSignatures(c.Context(), h, names[0])
+			if err != nil {
+				return err
 			}
 			d, left, err := plugins.Pack(c.Context(), names[0], out)
 			if err != nil {
@@ -175,10 +185,7 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 					Left        []string      `json:"left_out"`
 				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
 			}
-			for _, path := range left {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
-					surface.Escape(path))
-			}
+			warnOfPacked(a, signed, left)
 			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
 		}),
@@ -186,6 +193,18 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write (default DIR.zip in this directory)")
 	return c
+}
+
+// warnOfPacked names the signatures that could not be checked, and what was left out.
+func warnOfPacked(a *app.App, signed policy.Verdict, left []string) {
+	for _, f := range signed.Warnings() {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s not checked: %s\n", a.Name, f.Evidence.Scheme,
+			surface.Escape(f.Evidence.Reason))
+	}
+	for _, path := range left {
+		fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
+			surface.Escape(path))
+	}
 }
 
 func pluginPublishCommand(a *app.App) *cobra.Command {

@@ -125,8 +125,12 @@ func trustRevokeCommand(a *app.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "revoke ID",
-		Short: "End the trust in a key, in earlier signatures too",
-		Args:  app.Args(cobra.ExactArgs(1)),
+		Short: "End the trust in a key for good, in earlier signatures too",
+		Long: `End the trust in a key, in the signatures that it made before too. This is final: no command
+trusts the key or its id again. Its owner makes a new key, takes the signatures of the old one out of
+mcp-plugin.json (signatures, x-hallmark-signatures) and signs anew; you trust the new key, under
+another id, with 'hallmark trust add'.`,
+		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			h, err := a.Host(".")
 			if err != nil {

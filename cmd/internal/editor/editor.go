@@ -3,7 +3,9 @@
 package editor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -75,7 +77,11 @@ func serve(cmd *cobra.Command, c hashfile.Config) error {
 	c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
 	s, err := hashfile.New(c)
 	if err != nil {
-		return evidence.Errorf(evidence.Validation, "hashfile", "", err)
+		hint := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "make the directory, or name one that exists with --root"
+		}
+		return evidence.Errorf(evidence.Validation, "hashfile", hint, err)
 	}
 	defer s.Close()
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone ends no write to a file halfway

@@ -41,7 +41,11 @@ type ServerExit int
 func (ServerExit) Error() string { return "the server ended" }
 
 // Shown is an error that was printed already.
-type Shown struct{ Err error }
+type Shown struct {
+	Err error
+	// Away says that it was printed where the person at the terminal does not see it, such as into a file.
+	Away bool
+}
 
 // Error returns the message of the error that was printed.
 func (e Shown) Error() string { return e.Err.Error() }

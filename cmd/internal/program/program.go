@@ -56,7 +56,8 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	if err == nil {
 		return 0
 	}
-	if !errors.As(err, new(Shown)) && !errors.As(err, new(ServerExit)) {
+	var shown Shown
+	if (!errors.As(err, &shown) || shown.Away) && !errors.As(err, new(ServerExit)) {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
 		} else {
