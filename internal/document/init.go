@@ -22,6 +22,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // gitTimeout bounds one git command.
@@ -88,14 +90,34 @@ func InitFile(ctx context.Context, environ []string, dir string, ref artifact.Re
 	return file, found.writeDraft(ctx, environ, dir, file, nil)
 }
 
-// newDocument returns the path of a server.json in dir, which must not be there yet.
+// newDocument returns the path of a server.json in dir, which must not be there yet. One that says nothing, as it is
+// begun in an empty directory, is removed.
 func newDocument(dir string) (string, error) {
 	file := filepath.Join(dir, "server.json")
+	if data, err := host.ReadFile(file, maxManifest); err == nil && saysNothing(data) {
+		return file, os.Remove(file)
+	}
 	if _, err := os.Lstat(file); err == nil {
 		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
 			errors.New("is there already"))
 	}
 	return file, nil
+}
+
+// saysNothing reports whether a document has no members but its schema, empty texts and empty lists.
+func saysNothing(document []byte) bool {
+	var members map[string]any
+	if surface.Decode(document, &members) != nil {
+		return false
+	}
+	for name, value := range members {
+		text, isText := value.(string)
+		list, isList := value.([]any)
+		if name != "$schema" && (!isText && !isList || text != "" || len(list) > 0) {
+			return false
+		}
+	}
+	return len(members) > 0
 }
 
 // writeDraft writes a server.json from what m and git say: see [Init].
@@ -104,13 +126,6 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 	doc, err := m.draft(ctx, environ, dir)
 	if err != nil {
 		return err
-	}
-	if doc.Name == "" && len(doc.Packages) == 0 && doc.Repository == nil && m.private == (manifest{}) &&
-		m.notes == nil {
-		return evidence.Errorf(evidence.Validation, file,
-			"run it where the package.json, pyproject.toml, Cargo.toml, .csproj, manifest.json or Dockerfile of the "+
-				"server is; of a server that only has a URL, write name, description, version and remotes yourself",
-			errors.New("is not written: nothing in this directory says what the server is"))
 	}
 	if owner, name, ok := githubRepository(doc.Repository); ok && repositoryID != nil {
 		if id, err := repositoryID(ctx, owner, name); err == nil {
