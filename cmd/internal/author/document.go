@@ -469,7 +469,8 @@ func reportIssues(a *app.App, name string, issues serverjson.Issues, values plac
 	var failed error
 	if n := len(issues.Errors()); n > 0 {
 		failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
-			fmt.Errorf("not valid: %s", evidence.Count(n, "error"))))
+			fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
+				evidence.Count(len(issues)-n, "warning"))))
 	}
 	if asJSON {
 		if issues == nil {
