@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -90,18 +91,19 @@ func InitFile(ctx context.Context, environ []string, dir string, ref artifact.Re
 	return file, found.writeDraft(ctx, environ, dir, file, nil)
 }
 
-// newDocument returns the path of a server.json in dir, which must not be there yet. One that says nothing, as it is
-// begun in an empty directory, is removed.
+// newDocument returns the path of a server.json in dir, which must not be there yet, unless it says nothing, as one
+// that was begun in an empty directory.
 func newDocument(dir string) (string, error) {
 	file := filepath.Join(dir, "server.json")
-	if data, err := host.ReadFile(file, maxManifest); err == nil && saysNothing(data) {
-		return file, os.Remove(file)
+	data, err := host.ReadFile(file, maxManifest)
+	if _, missing := os.Lstat(file); missing != nil || err == nil && saysNothing(data) {
+		return file, nil
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
-			errors.New("is there already"))
-	}
-	return file, nil
+	return "", thereAlready(file)
+}
+
+func thereAlready(file string) error {
+	return evidence.Errorf(evidence.Validation, file, "edit it, or remove it first", errors.New("is there already"))
 }
 
 // saysNothing reports whether a document has no members but its schema, empty texts and empty lists.
@@ -139,7 +141,16 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 	if err := enc.Encode(doc); err != nil {
 		return err
 	}
+	old, err := host.ReadFile(file, maxManifest)
+	if err == nil && saysNothing(old) && !saysNothing(b.Bytes()) {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return thereAlready(file)
+	}
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, file, "", err)
 	}
