@@ -3,6 +3,7 @@ package closure
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/forge"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -68,5 +73,45 @@ func TestLibc(t *testing.T) {
 	says, err := exec.Command(node, "-e", ask).Output()
 	if got := libcOf(node); err != nil || got != strings.TrimSpace(string(says)) {
 		t.Errorf("node says %s, and its file %s (%v)", says, got, err)
+	}
+}
+
+// TestUnpackHint: only what is wrong with the tarball itself leads to another version of the package.
+func TestUnpackHint(t *testing.T) {
+	ref, err := artifact.NewNPM("a", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct {
+		members []*forge.Member
+		inTheWay, changed,
+		hint bool
+	}{
+		"a link":                   {members: []*forge.Member{forge.NewMember("package/a", '2', nil)}, hint: true},
+		"a file where it is to be": {inTheWay: true, hint: true},
+		"a file that changed":      {changed: true},
+	} {
+		data := (&forge.Tar{Gzip: true, End: make([]byte, 1024), Members: c.members}).Bytes()
+		p := &Packages{dir: t.TempDir(), Files: map[artifact.Ref]string{ref: "a.tgz"},
+			sums: map[artifact.Ref]digest.Digest{ref: digest.FromBytes(data)}}
+		if c.changed {
+			data[4]++ // the time of the gzip, which nothing else reads
+		}
+		err := os.WriteFile(filepath.Join(p.dir, "a.tgz"), data, 0o600)
+		if c.inTheWay {
+			err = errors.Join(err, os.WriteFile(filepath.Join(p.dir, "node_modules"), nil, 0o600))
+		}
+		at, opened := os.OpenRoot(p.dir)
+		if err := errors.Join(err, opened); err != nil {
+			t.Fatal(err)
+		}
+		err = p.unpack(t.Context(), project.ClosurePackage{Ref: ref, Path: "node_modules"}, at, nil)
+		var said *evidence.Error
+		if !errors.As(err, &said) || said.Subject != ref.String() || (said.Hint != "") != c.hint {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := at.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -227,11 +229,14 @@ func (t *Packages) unpack(ctx context.Context, p project.ClosurePackage, at *os.
 	if err == nil {
 		err = fetch.InstallTarball(ctx, filepath.Join(t.dir, t.Files[p.Ref]), t.sums[p.Ref], at, p.Path, elsewhere)
 	}
-	if err != nil && ctx.Err() == nil {
-		err = evidence.Errorf(evidence.ClassOf(err), p.Ref.String(),
-			"choose another version of it, or of what needs it, and tell its publisher", err)
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	hint := ""
+	if _, refused := errors.AsType[*archive.Error](err); refused || errors.Is(err, fs.ErrExist) { // it is the tarball's
+		hint = "choose another version of it, or of what needs it, and tell its publisher"
+	}
+	return evidence.Errorf(evidence.ClassOf(err), p.Ref.String(), hint, err)
 }
 
 // runScripts lets npm run the install scripts of t, without the user's configuration. They start the executables of

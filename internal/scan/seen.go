@@ -161,6 +161,11 @@ func readSeen(name string) (seenServers, error) {
 	if err := surface.Decode(data, &s); err != nil {
 		return seenServers{}, nil
 	}
+	for key := range s.Entries {
+		if !strings.Contains(key, "-") { // of no client, so that each server would be called new
+			return seenServers{}, nil
+		}
+	}
 	return s, nil
 }
 

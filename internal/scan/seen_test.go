@@ -52,6 +52,13 @@ func TestFindNews(t *testing.T) {
 			t.Errorf("step %d: %q, want %q", i, got, step.want)
 		}
 	}
+	before := `{"seen_version":1,"looked":"2026-11-01T00:00:00Z","entries":{"` + digestOf("cursor") + `":""}}`
+	if err := os.WriteFile(filepath.Join(dir, "state", "seen.json"), []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(Options{}, entry(StateOpen, "npx", "b")); got != "" {
+		t.Errorf("after a file whose entries are of no client: %q", got)
+	}
 	data, err := os.ReadFile(filepath.Join(dir, "state", "seen.json"))
 	if err != nil || strings.Contains(string(data), "npx") || strings.Contains(string(data), "cursor") {
 		t.Errorf("%s, %v", data, err)

@@ -181,12 +181,15 @@ func addOrChoose(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags, add 
 
 // withoutPasswords are items as they may be shown.
 func withoutPasswords(items []facet.Item) []facet.Item {
-	for _, item := range items {
+	shown := slices.Clone(items)
+	for i, item := range items {
 		if item.Origin != nil {
-			item.Origin.URL = artifact.RedactURLs(item.Origin.URL)
+			origin := *item.Origin
+			origin.URL = artifact.RedactURLs(origin.URL)
+			shown[i].Origin = &origin
 		}
 	}
-	return items
+	return shown
 }
 
 // chooseItem is the item at a path, or the only one that is called name, whose copies do not count; what a marketplace
