@@ -51,7 +51,7 @@ export CGO_ENABLED := 0
 
 LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Version=$(VERSION)
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
-PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
+PLATFORMS  = windows/amd64 darwin/arm64
 
 .PHONY: build man snapshot site demo test prerequisites vet check race cross fresh lint fuzz bench tokens soak flip forge batches remove \
 	sequences kill hosts bundles hints agree clients real servers searches processes clean
@@ -125,8 +125,8 @@ fresh:
 		$(MAKE) --no-print-directory test; ended=$$?; \
 	chmod -R u+w $$dir && rm -rf $$dir; exit $$ended
 
-# The commands link for each system. Vet reads the packages of which some files are for some
-# systems only, be it that one or this; the two of darwin have the same files.
+# The commands link for each system; no file is for one processor only, and a release links for
+# all of them. Vet reads the packages of which some files are for some systems only, be it that one or this.
 OWN = $(GO) list -f '{{if .IgnoredGoFiles}}{{.ImportPath}}{{end}}' ./...
 
 cross:
@@ -134,7 +134,6 @@ cross:
 		export GOOS=$${p%/*} GOARCH=$${p#*/}; \
 		echo "build $$p"; \
 		$(GO) build -ldflags '-s -w' ./cmd/... || exit 1; \
-		[ $$p != darwin/amd64 ] || continue; \
 		own=$$($(OWN) && GOOS= GOARCH= $(OWN)) || exit 1; \
 		echo "vet $$p"; \
 		$(GO) vet $$(echo $$own | tr ' ' '\n' | sort -u) || exit 1; \

@@ -49,6 +49,9 @@ var pluginFlagCases = []struct {
 // Each flag of a host means the same in the environment, under each of its names, and on the command line, which goes
 // before; each command that takes it answers by it, and says so.
 func TestPluginFlags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs programs, which are built without the detector")
+	}
 	script.SetPath(t)
 	npm, err := npmtest.New()
 	if err != nil {

@@ -173,6 +173,9 @@ func TestFacetProgram(t *testing.T) {
 
 // Every single-byte change of content or sidecar is found (R2, in small).
 func TestFacetFlips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	quiet(t)
 	s := newStore(t).WithScheme(evidence.FacetTar)
 	slot := putFacet(t, s,

@@ -568,6 +568,9 @@ func TestHostileNames(t *testing.T) {
 
 // Every single byte counts, in the content and in the sidecar (R2).
 func TestFlips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	s := newStore(t)
 	slot := put(t, s, sample)
 	dir := tamper(t, slot)

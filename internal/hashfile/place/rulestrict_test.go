@@ -87,6 +87,9 @@ func TestOthersRealFrontMatter(t *testing.T) {
 
 // TestLargeFrontMatter: no front matter takes long, and one that is beyond the limits forbids if it has a key of ours.
 func TestLargeFrontMatter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	bomb := "a0: &a0 [x]\n"
 	for i := range 30 {
 		bomb += fmt.Sprintf("a%d: &a%[1]d [*a%[2]d, *a%[2]d]\n", i+1, i)

@@ -133,6 +133,9 @@ func pathsOfYAML(text, name string) []string {
 // TestYAMLSpellings: where a YAML library finds a rule, we have the same rule, or forbid the directory; in whatever
 // spelling the file has it.
 func TestYAMLSpellings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	seen, kept := 0, 0
 	check := func(file, key, value, name string) {
 		member := spellYAML(key, name, value)

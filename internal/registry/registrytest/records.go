@@ -359,6 +359,9 @@ func testVersions(t *testing.T, r registry.Records) {
 
 // testLargePages checks that a page ends before it has too many bytes.
 func testLargePages(t *testing.T, r registry.Records) {
+	if testing.Short() {
+		t.Skip("is of one goroutine")
+	}
 	ctx := context.Background()
 	var want []string
 	for i := range 10 {
