@@ -57,6 +57,7 @@ func TestRules(t *testing.T) {
 			"unpinned-launcher absent,  match", `["--with", "a==1.0", "b@<version>"]`},
 		{"shell", Declared{Command: "bash", Args: []string{"-c", "a | b"}}, "opaque-shell unverifiable", ""},
 		{"cmd", Declared{Command: "cmd", Args: []string{"/c", "a & b"}}, "opaque-shell unverifiable", ""},
+		{"cmd stays", Declared{Command: "cmd", Args: []string{"/k", "npx", "pkg"}}, "opaque-shell unverifiable", ""},
 		{"unwrapped", Declared{Command: "cmd", Args: []string{"/c", "npx", "pkg"}}, "unpinned-launcher absent",
 			`["/c", "npx", "pkg@<version>"]`},
 		{"unknown", Declared{Command: "timeout", Args: []string{"5", "a"}}, "unknown-launcher unverifiable", ""},
@@ -197,6 +198,11 @@ func TestIsSecret(t *testing.T) {
 		{"PERPLEXITY_API_KEY", "pplx-...", false}, {"TOKEN", "sk_…", false}, {"PASSWORD", "xxxxxxxx", false},
 		{"API_KEY", "your1abcdefgh2ijk", true}, {"API_KEY", "yourself", true}, {"API_KEY", "your_key_1a2b3c4d", true},
 		{"DB_PASSWORD", "your-correct-horse-battery-staple", true}, {"DB_PASSWORD", "my-your-secret-word", true},
+		{"MYSQL_PASSWORD", "your-mysql-password", false}, {"Authorization", "Bearer your_mcp_sse_token", false},
+		// A file that holds the secret.
+		{"GOOGLE_APPLICATION_CREDENTIALS", "/home/u/service account.json", false}, {"PRIVATE_KEY", "~/.ssh/id_ed25519", false},
+		{"GOOGLE_OAUTH_CREDENTIALS", `C:\Users\u\gcp-oauth.keys.json`, false}, {"PRIVATE_KEY", "./rsa_key.p8", false},
+		{"SECRET_KEY", "/9j4AAQSkZJRgABAQ/x+5z", true}, {"PASSWORD", "/hunter.2", true}, {"PASSWORD", "hunter2.json", true},
 		{"STORAGE", "/x/workspaceStorage/" + strings.Repeat("0a", 16), false},
 	} {
 		if got := IsSecret(c.name, c.value); got != c.want {

@@ -162,15 +162,20 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 
 // example is what documents write in the place of a secret: "YOUR_API_KEY", "xoo_your_key_here", "sk-...".
 var example = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(?:[a-z]{1,8}[-_ ])?your` +
-		`(?:[-_ ](?:api|access|secret|private|client|personal|auth|bot|service|user|` +
-		`account|app))*[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$` +
+	return regexp.MustCompile(`(?i)^(?:[a-z]{1,8}[-_ ])?your(?:[-_ ][a-z]{1,16}){0,3}` +
+		`[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$` +
 		`|^[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,})$`)
 })
 
-// isReference reports whether a value is empty, a reference, or an example that the user is to replace.
+// secretFile is the path of a file, which holds the secret in the place of the configuration.
+var secretFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:~|\.{1,2}|[A-Za-z]:)?[\\/].*\.[A-Za-z][A-Za-z0-9]{1,7}$|^~[\\/]\S+$`)
+})
+
+// isReference reports whether a value is empty, a reference, the path of a file, or an example that the user is to
+// replace.
 func isReference(v string) bool {
-	return v == "" || reference().MatchString(v) || example().MatchString(v)
+	return v == "" || reference().MatchString(v) || example().MatchString(v) || secretFile().MatchString(v)
 }
 
 // looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor

@@ -145,8 +145,11 @@ func isGiven(options []option, names ...string) bool { return len(valuesOf(optio
 
 // unknownOption is why a command line with an option outside the table is opaque.
 func unknownOption(launcher, option string) string {
-	return fmt.Sprintf("%s option %+q is not known, so Hallmark cannot tell its value from what follows", launcher,
-		option)
+	unclear := "its value from what follows"
+	if strings.HasPrefix(option, "--") && strings.Contains(option, "=") {
+		unclear = "what it changes"
+	}
+	return fmt.Sprintf("%s option %+q is not known, so Hallmark cannot tell %s", launcher, option, unclear)
 }
 
 // edit puts words in the place of a part of the arguments.

@@ -160,6 +160,9 @@ func readWindowsShell(name string, words []word, depth int) Target {
 	}
 	t := opaqueTarget(name, "cmd reads a line that is more than one plain command", whole)
 	t.Shell = true
+	if len(words) > 0 && strings.ToLower(words[0].text) == "/k" {
+		t.Opaque = "cmd /k is more than one plain command: it reads others from its input afterwards; write /c"
+	}
 	if len(words) < 2 || strings.ToLower(words[0].text) != "/c" {
 		return t
 	}
