@@ -153,7 +153,8 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 		return evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
 			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))
 	case target.Module != "":
-		return evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
+		return evidence.Errorf(evidence.Refused, s.Name,
+			"start the package that the module comes from, as in 'uvx NAME', or name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
 		return evidence.Errorf(evidence.Refused, s.Name, "name the program that it starts in 'command', by its path",
