@@ -64,7 +64,7 @@ const (
 	MaxItems  = 10_000
 	MaxSize   = 64 << 20 // bytes
 	MaxDepth  = 128      // levels of arrays and objects in an item, itself the first
-	MaxValues = 4 << 20  // JSON values
+	MaxValues = 1 << 20  // JSON values, which take most of the memory that reading does
 )
 
 // Listing is what a server listed: its instructions and its items, as it sent them.

@@ -67,7 +67,7 @@ func TestLimits(t *testing.T) {
 	blank := strings.Repeat(" ", MaxSize/2)
 	_, err = New(tools(blank+`{"name":"a"}`, blank+`{"name":"b"}`))
 	wantProblem(t, err, ProblemSize)
-	grows := `"x":[` + strings.Repeat("1e15,", MaxValues/2-8) + `0]}`
+	grows := `"x":[` + strings.Repeat("1e63,", MaxValues/2-8) + `0]}`
 	_, err = New(tools(`{"name":"a",`+grows, `{"name":"b",`+grows))
 	wantProblem(t, err, ProblemSize)
 }
