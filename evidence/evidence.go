@@ -238,7 +238,7 @@ func Waive(c Claim, o Observed, reason string) Evidence {
 // file.
 func (e Evidence) Next() string {
 	switch {
-	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
+	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine || e.Scheme == Form:
 		return e.Fix
 	case e.Outcome == Unverifiable && (e.Authority == Publisher || e.Authority == Registry):
 		return e.Fix // what a host that was asked wants

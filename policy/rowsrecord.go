@@ -64,7 +64,6 @@ var recordRows = []rule{
 		does: cells{allow, integrity, warn, refused, operation, refused},
 		hint: first(when(func(e evidence.Evidence) bool { return strings.HasPrefix(e.Subject, "npm:") },
 			on(evidence.Absent, "publish it again, as 'npm publish' packs it")),
-			when(isOtherBundle, always("build the bundle of this version, or write the version that it has")),
 			on(evidence.Absent, "name the .mcpb file that 'mcpb pack' writes, or give the package another "+
 				"registryType")),
 	},
@@ -221,8 +220,3 @@ var (
 		on(evidence.Mismatch, "find out why it was taken back, then run 'hallmark upgrade' for this server"),
 		on(evidence.Waived, "run 'hallmark upgrade' for this server, which takes another version if there is one"))
 )
-
-// isOtherBundle reports whether evidence is of a bundle whose manifest has another version than the document.
-func isOtherBundle(e evidence.Evidence) bool {
-	return strings.HasPrefix(e.Reason, "its manifest.json says version ")
-}

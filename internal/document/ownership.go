@@ -195,9 +195,10 @@ func (s *Subject) readBundle(d *fetch.Download, limit int64) evidence.Report {
 	if states == "" || bare(states) == bare(s.Of.Packages[i].Version) || bare(states) == bare(s.Of.Version) {
 		return nil
 	}
-	// The hint of the policy knows it by its beginning.
-	return formEvidence(d, fmt.Sprintf("its manifest.json says version %+q, and the document %+q", states,
+	report := formEvidence(d, fmt.Sprintf("its manifest.json says version %+q, and the document %+q", states,
 		cmp.Or(s.Of.Packages[i].Version, s.Of.Version)))
+	report[0].Fix = "build the bundle of this version, or write the version that it has"
+	return report
 }
 
 // formEvidence is evidence that a file does not have the form of its kind.
