@@ -93,6 +93,18 @@ type UnreadFile struct {
 	Reason string `json:"reason"`
 }
 
+// Unread returns the files of clients that cannot be read, and an error for each: their servers were not looked at.
+func (r *Result) Unread() (files []UnreadFile, all []error) {
+	for _, f := range r.Rules {
+		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
+			files = append(files, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
+			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
+				errors.New("cannot be read: "+f.Evidence.Reason)))
+		}
+	}
+	return files, all
+}
+
 // Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server
 // that fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
 func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResult, error) {
@@ -105,14 +117,8 @@ func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResul
 	if err != nil {
 		return nil, err
 	}
-	var all []error
-	for _, f := range before.Rules {
-		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
-			r.Unread = append(r.Unread, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
-			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
-				errors.New("cannot be read: "+f.Evidence.Reason)))
-		}
-	}
+	unread, all := before.Unread()
+	r.Unread = unread
 	for _, s := range before.Servers {
 		all = append(all, r.add(h, s, host.RealPath(place)))
 	}
