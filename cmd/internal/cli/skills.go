@@ -198,7 +198,7 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 	var found []facet.Item
 	var paths []string
 	for _, item := range items {
-		if item.Path == name && len(item.Skills) == 0 && item.Origin == nil {
+		if item.Path == name && name != "" && len(item.Skills) == 0 && item.Origin == nil {
 			return item, nil
 		}
 		if item.Name == name && item.Listed {
@@ -303,6 +303,10 @@ func listItems(w io.Writer, items []facet.Item) (shown []facet.Item) {
 func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
 	where := surface.Escape(in.Git + in.Path)
 	shown := listItems(a.Stderr, items)
+	if !slices.ContainsFunc(shown, func(x facet.Item) bool { return !x.Empty }) {
+		return nil, evidence.Errorf(evidence.Validation, where, facet.NothingHint,
+			errors.New("holds nothing that can be installed here"))
+	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return nil, chooseError(where, in, shown, items)
 	}
@@ -347,6 +351,8 @@ func placeOf(item facet.Item) string {
 	case item.Origin != nil:
 		return strings.Join(slices.DeleteFunc([]string{artifact.RedactURLs(item.Origin.URL), item.Origin.Sub},
 			func(s string) bool { return s == "" }), " ")
+	case item.Path == "":
+		return "elsewhere"
 	case len(item.Skills) > 0:
 		return item.Path + ", " + evidence.Count(len(item.Skills), "skill")
 	}
