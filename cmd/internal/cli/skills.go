@@ -246,7 +246,8 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	items []facet.Item) (found []project.Facet, err error) {
 	switch {
 	case item.Empty:
-		return nil, evidence.Errorf(evidence.Validation, item.Name, facet.NothingHint, nothingError(item))
+		return nil, evidence.Errorf(evidence.Validation, cmp.Or(item.Name, item.Path), facet.NothingHint,
+			nothingError(item))
 	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
 		of := in // as it was asked for, at the directory that the list names from the root
 		of.Name, of.Sub = cmp.Or(in.Name, item.Name), strings.TrimPrefix(item.Origin.Sub, ".")
