@@ -113,3 +113,13 @@ func (m *Manifest) Sign(key PrivateKey, id string, now time.Time) ([]byte, error
 	_, err = Parse(out) // too many signatures, an id that is too long
 	return out, err
 }
+
+// DropSignatures removes the signatures by the key of an id, which [Manifest.Sign] then does not write. It reports
+// whether there were any.
+func (m *Manifest) DropSignatures(id string) bool {
+	before := len(m.Signatures) + len(m.Statements)
+	byKey := func(s Signature) bool { return s.KeyID == id }
+	m.Signatures = slices.DeleteFunc(slices.Clone(m.Signatures), byKey)
+	m.Statements = slices.DeleteFunc(slices.Clone(m.Statements), byKey)
+	return len(m.Signatures)+len(m.Statements) < before
+}

@@ -130,7 +130,8 @@ var (
 	signedHint    = on(evidence.Absent, "'hallmark trust add' trusts the key of a publisher whom you know, "+
 		"unless it was revoked")
 	misfitHint = on(evidence.Mismatch, "if it is your plugin, run 'hallmark plugin sign'; else ask its author for one "+
-		"that is signed by a key that 'hallmark trust list' calls trusted, or for a new key")
+		"that is signed by a key that 'hallmark trust list' calls trusted, or for a new key. "+
+		"--drop ID of 'hallmark plugin sign' leaves out the signatures by a key that you replaced")
 )
 
 const undeclared = "bundle it into dist/, or declare it in externalDependencies under a policy that permits it"

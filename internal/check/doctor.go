@@ -196,6 +196,9 @@ func examineServers(ctx context.Context, h *host.Host, o MachineOptions) Machine
 	if err != nil {
 		return f.with(Problem, err)
 	}
+	if _, unread := found.Unread(); len(unread) > 0 {
+		return f.with(Problem, unread[0])
+	}
 	var names []string
 	guarded, open := 0, 0
 	for _, s := range found.Servers {

@@ -34,7 +34,8 @@ func TestHostileManifests(t *testing.T) {
 	}
 	for _, entry := range []string{
 		`7`, `{}`, `{"name":"kit","source":"../up"}`, `{"name":"kit","source":"/abs"}`, `{"name":"kit","source":"file:///x"}`,
-		`{"name":"kit","source":"a\\b"}`, `{"name":"kit","source":{"source":"url"}}`, `{"name":"kit","source":{"source":"npm","package":"x"}}`,
+		`{"name":"kit","source":"a\\b"}`, `{"name":"kit","source":{"source":"url"}}`,
+		`{"name":7,"source":{"source":"npm","package":"x"}}`, `{"name":"kit","source":{"source":{}}}`,
 		`{"name":"kit","source":{"source":"git-subdir","url":"https://git.example.com/x","path":"../up"}}`, `{"name":7,"source":"./kit"}`,
 		`{"name":"kit","source":"./kit","strict":false,"skills":{"a":"b"}}`, `{"name":"kit","source":[]}`,
 	} {

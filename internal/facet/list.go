@@ -84,7 +84,30 @@ func ListContext(ctx context.Context, d Dir) ([]Item, error) {
 	if err := markCopies(ctx, d, items); err != nil {
 		return nil, err
 	}
-	return w.listMarket(all, items), nil
+	return w.listMarket(all, append(items, w.looseAssets(all, items)...)), nil
+}
+
+// looseAssets says of the agents and commands of a repository, and of its directories for clients such as .claude, that
+// nothing among items has them. Where there are no items, the error for that says it.
+func (w *wrapping) looseAssets(all layout, items []Item) (loose []Item) {
+	if len(items) == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, p := range sortedKeys(w.files) {
+		for _, kind := range []string{"agents", "commands"} {
+			dir, _, found := strings.Cut("/"+p, "/"+kind+"/")
+			dir = path.Clean(strings.TrimPrefix(dir, "/"))
+			form, _, _ := all.in(dir).form(NewestWrapRule)
+			ofClient := dir[0] == '.' && !strings.Contains(dir, "/")
+			if found && path.Ext(p) == ".md" && ofClient && form == "" && !seen[dir] {
+				seen[dir] = true
+				loose = append(loose, Item{Form: FormPlugin, Path: dir, Empty: true,
+					Why: "its agents and commands belong to no plugin; " + makePlugin})
+			}
+		}
+	}
+	return loose
 }
 
 // markCopies marks the skills that have the name and the contents of one before them: people commit one skill for

@@ -49,3 +49,22 @@ func TestCopiesByID(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLooseAssets: agents and commands that no plugin has are in the list, with what leads on, where there are skills
+// beside them; a program's directory of that name, and those of a plugin, are none.
+func TestLooseAssets(t *testing.T) {
+	files := map[string]string{
+		".claude/skills/one/SKILL.md": "---\nname: one\n---\nA\n", ".claude/agents/team/rev.md": "R",
+		".claude/commands/go.md": "G", "src/commands/readme.md": "S", "agents/a.txt": "A",
+		".kit/.claude-plugin/plugin.json": `{"name":"kit"}`, ".kit/agents/b.md": "B",
+	}
+	d := Dir{Open: func(p string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(files[p])), nil }}
+	for p, text := range files {
+		d.Files = append(d.Files, tree.File{Path: p, Size: int64(len(text))})
+	}
+	items, err := List(d)
+	if err != nil || len(items) != 3 || items[2].Path != ".claude" || !items[2].Empty ||
+		!strings.Contains(items[2].Why, "belong to no plugin; copy them into") {
+		t.Fatalf("%+v, %v", items, err)
+	}
+}

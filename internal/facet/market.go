@@ -3,6 +3,7 @@ package facet
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -32,20 +33,22 @@ type entry struct {
 	dir               string   // below the directory of the marketplace; "" for one from elsewhere
 	skills            []string // directories of skills, as the entry names them
 	origin            *Origin
+	elsewhere         string   // what the list takes it from that no facet is from, such as a package
 	others            []string // its members that a facet cannot say
 }
 
 // CheckMarket is an error, which wraps [ErrMarket], if d lists plugins other than itself.
 func CheckMarket(d Dir) error {
 	w := newListing(d)
-	if slices.ContainsFunc(w.readMarket(), func(e entry) bool { return e.dir != "." || len(e.skills) > 0 }) {
+	if slices.ContainsFunc(w.readMarket(), func(e entry) bool {
+		return e.elsewhere == "" && (e.dir != "." || len(e.skills) > 0)
+	}) {
 		return invalid("%w", ErrMarket)
 	}
 	return nil
 }
 
-// readMarket reads the list of plugins that a directory has; one that cannot be read lists nothing. What is from a
-// place that no facet is from, such as a package, is passed over.
+// readMarket reads the list of plugins that a directory has; one that cannot be read lists nothing.
 func (w *wrapping) readMarket() (entries []entry) {
 	i := slices.IndexFunc(marketFiles, func(p string) bool { _, ok := w.files[p]; return ok })
 	if i < 0 {
@@ -95,13 +98,17 @@ func readEntry(of map[string]any, base string, hasDir func(string) bool) (e entr
 	}
 	local := text(of, "source")
 	source, _ := of["source"].(map[string]any)
-	switch text(source, "source") {
+	switch from := text(source, "source"); from {
+	case "": // which is no object, or says nothing
 	case "local":
 		local = text(source, "path")
 	case "github":
 		e.origin = &Origin{URL: text(source, "repo")}
 	case "url", "git-subdir":
 		e.origin = &Origin{URL: text(source, "url")}
+	default:
+		e.elsewhere = strings.TrimSpace(fmt.Sprintf("%.50s %.100s", from, text(source, "package")))
+		return e, e.name != ""
 	}
 	if e.origin != nil {
 		e.origin.Ref, e.origin.Commit, e.origin.Sub = text(source, "ref"), text(source,
@@ -130,32 +137,28 @@ func cleanPath(p string) string {
 }
 
 // listMarket puts the plugins of a marketplace before what was found in its directory, and says of the latter which is
-// part of one of them, or of another plugin that comes before.
+// part of one of them, or of another plugin that comes before. What no facet is from comes last, as it cannot be had.
 func (w *wrapping) listMarket(all layout, items []Item) []Item {
-	var listed []Item
-	looked := 0 // directories of skills that are looked for, all files for each
+	var listed, elsewhere []Item
+	looked := 0
 	for _, e := range w.readMarket() {
 		item := e.item()
+		if e.elsewhere != "" {
+			elsewhere = append(elsewhere, item)
+			continue
+		}
 		if e.origin == nil {
 			form, _, _ := all.in(e.dir).form(NewestWrapRule)
 			named := e.skills
 			if len(named) == 0 && form == "" {
 				named = []string{"skills"}
 			}
-			for _, p := range named {
-				if p = cleanPath(p); p != "-" && p != "" && looked < maxItems {
-					looked++
-					for _, at := range w.findSkills(path.Join(e.dir, p)) {
-						if !slices.Contains(item.Skills, at) {
-							item.Skills = append(item.Skills, at)
-						}
-					}
-				}
-			}
-			if item.Empty = form == "" && len(item.Skills) == 0; item.Empty && !all.hasDir(e.dir) {
-				continue
-			} else if item.Empty {
+			item.Skills = w.namedSkills(e.dir, named, &looked)
+			if item.Empty = form == "" && len(item.Skills) == 0; item.Empty {
 				item.Why = e.nothing()
+				if !all.hasDir(e.dir) {
+					continue
+				}
 			}
 			i := slices.IndexFunc(items, func(x Item) bool { return x.Path == e.dir })
 			if form != "" && len(item.Skills) == 0 && i >= 0 {
@@ -166,7 +169,7 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 		listed = append(listed, item)
 	}
 	if len(listed) == 0 || len(listed) == 1 && listed[0].Path == "." && len(listed[0].Skills) == 0 {
-		return items
+		return append(items, elsewhere...)
 	}
 	for _, item := range items {
 		i := slices.IndexFunc(listed, func(of Item) bool { return of.has(item.Path) })
@@ -179,12 +182,33 @@ func (w *wrapping) listMarket(all layout, items []Item) []Item {
 		}
 		listed = append(listed, item)
 	}
-	return listed
+	return append(listed, elsewhere...)
+}
+
+// namedSkills are the skills at paths below dir. looked counts them, all files being looked through for each.
+func (w *wrapping) namedSkills(dir string, paths []string, looked *int) (found []string) {
+	for _, p := range paths {
+		if p = cleanPath(p); p == "-" || p == "" || *looked >= maxItems {
+			continue
+		}
+		*looked++
+		for _, at := range w.findSkills(path.Join(dir, p)) {
+			if !slices.Contains(found, at) {
+				found = append(found, at)
+			}
+		}
+	}
+	return found
 }
 
 // item is a plugin as its list says of it.
 func (e entry) item() Item {
-	return Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
+	x := Item{Form: FormPlugin, Name: e.name, Path: e.dir, Description: e.description, Origin: e.origin, Listed: true}
+	if e.elsewhere != "" {
+		x.Empty = true
+		x.Why = "its list takes it from " + e.elsewhere + ", and not from a directory or a git repository"
+	}
+	return x
 }
 
 // nothing says why a plugin without a manifest and without skills is not installed.

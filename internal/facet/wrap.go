@@ -74,6 +74,10 @@ var ErrNothing = errors.New("delivers nothing that can be installed here")
 const NothingHint = "what can be installed are skills, MCP servers, and agents and commands as Markdown files " +
 	"(.md, not .toml); install the rest with the client that it is made for"
 
+// makePlugin leads on from agents and commands that belong to no plugin.
+const makePlugin = "copy them into a directory of your own, write " + PluginFile +
+	" with {\"name\": \"NAME\"} beside them, and run 'hallmark add --path DIR'"
+
 // Wrapped is a directory that was wrapped: a generated facet.json, and the files of the directory, byte for byte, at
 // other paths. What the form of a facet cannot say, such as hooks, is in Notes; what runs once it is installed is found
 // by [Runs].
@@ -108,8 +112,7 @@ func WrapBy(rule int, d Dir, name string) (*Wrapped, error) {
 	make, ok := map[Form]func() error{FormPlugin: w.wrapPlugin, FormSkill: w.wrapSkill}[form]
 	if !ok { // before anything of it is looked at: what is to be installed may be a directory below it
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of a skill, with --sub or --path; "+
-			"for agents/ and commands/ without one, copy them into a directory of your own, write "+
-			PluginFile+" with {\"name\": \"NAME\"} beside them, and run 'hallmark add --path DIR'", ErrNoForm)
+			"for agents/ and commands/ without one, "+makePlugin, ErrNoForm)
 	}
 	if w.format = format; form == FormSkill {
 		w.rule = WrapRule

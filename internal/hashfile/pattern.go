@@ -174,14 +174,15 @@ var slashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // letters are the characters of words in a set: those of all languages, of which RE2's \w and \b know ASCII ones only.
 const letters = `\pL\pM\pN_`
 
-// patternPart matches a character between words with the ends of these, an escape or a set of a pattern, and escape an
-// escape.
+// patternPart matches a character between words with the ends of these, an escape or a set of a pattern, escape an
+// escape, and optional what lets a character be left out.
 var (
 	patternPart = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)[+*?]?(?:\\b)?|` +
+		return regexp.MustCompile(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)(?:(?:[+*?]|\{[\d,]+\})\??)?(?:\\b)?|` +
 			`\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
 	})
-	escape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
+	escape   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
+	optional = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[*?]|\{0[\d,]*\})\??$`) })
 )
 
 // widenPattern returns a pattern with the words of all languages in place of those of ASCII.
@@ -202,7 +203,16 @@ func widenPattern(pattern string) string {
 		case part == `\b`:
 			return "(?:^|$|[^" + letters + "])"
 		}
-		return strings.TrimSuffix(strings.TrimPrefix(part, `\b`), `\b`) // what is between words ends them
+		between := strings.TrimSuffix(strings.TrimPrefix(part, `\b`), `\b`) // what is between words ends them
+		if between == part {
+			return part
+		}
+		return optional().ReplaceAllStringFunc(between, func(quantifier string) string { // but only if it is there
+			if quantifier[0] == '*' {
+				return "+"
+			}
+			return ""
+		})
 	})
 }
 

@@ -141,6 +141,10 @@ func TestSearchWords(t *testing.T) {
 		{"caf\u00e9\\w?", "2 hits in 1 file", ""},
 		{`\\bplain`, "0 hits", ""},
 		{"\\bun\\b \\bcaf\u00e9\\b", "0 hits", "(?:^|$|[^" + words + "])un caf\u00e9(?:^|$|[^" + words + "])"},
+		// What is optional between words must be there: "caf\u00e9 ?noir" would match "caf\u00e9noir", too.
+		{"caf\u00e9\\b ?\\bnoir", "0 hits", "caf\u00e9 noir"},
+		{"caf\u00e9\\b\\s*?noir", "0 hits", "caf\u00e9\\s+noir"},
+		{"un ?caf\u00e9\\b {0,2}noir", "0 hits", "un ?caf\u00e9 noir"},
 		{"\\bun\\b\\s+\\bcaf\u00e9\\b", "0 hits", "(?:^|$|[^" + words + "])un\\s+caf\u00e9(?:^|$|[^" + words + "])"},
 	} {
 		text := p.search(x.pattern).ok().Text

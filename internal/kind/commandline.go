@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,7 +114,7 @@ func (c commandLine) openProgram(through environmentLine) (p *program.Program, r
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.Executable, err = c.opener(found, s.Verify.Algorithms()...); err != nil {
-		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return p, nil, evidence.Errorf(evidence.Operation, s.Name, bringBack(s.Name, err), err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
@@ -203,7 +204,7 @@ func (c commandLine) openScript(r *commandFiles, found, argument string) error {
 	}
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return evidence.Errorf(evidence.Operation, s.Name, bringBack(s.Name, err), err)
 	}
 	o, err := program.HashFile(file, s.Verify.Algorithms()...)
 	if err != nil {
@@ -268,4 +269,13 @@ func newScript(exe, interp *process.Image, named string, words []string) *progra
 		s.Language = cmp.Or(s.Language, launcher.InterpreterName(path))
 	}
 	return s
+}
+
+// bringBack leads on from err where it says that a file which a server is started from is not there.
+func bringBack(name string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return "bring the file back; or correct the entry in " + project.ConfigFile + ", and run 'hallmark pin " + name +
+		"'"
 }

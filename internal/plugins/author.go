@@ -173,8 +173,10 @@ func writeManifest(dir string, data []byte) error {
 
 // Sign signs dist.hash and the whole manifest of the plugin in dir, whose hash must hold, and writes
 // the signatures into the manifest. It renews a lock beside the manifest with the lock's own flags,
-// as the old one no longer fits. It returns the id of the key.
-func Sign(ctx context.Context, h *host.Host, dir string, key plugin.PrivateKey, id string) (string, error) {
+// as the old one no longer fits. Signatures by the keys drop, which are replaced by this one, are removed. It returns
+// the id of the key.
+func Sign(ctx context.Context, h *host.Host, dir string, key plugin.PrivateKey, id string,
+	drop ...string) (string, error) {
 	if id == "" {
 		id = key.Public().ID()
 	}
@@ -196,6 +198,13 @@ func Sign(ctx context.Context, h *host.Host, dir string, key plugin.PrivateKey, 
 	}
 	if err != nil {
 		return "", nameSubject(dir, err)
+	}
+	for _, old := range drop {
+		if !r.Manifest.DropSignatures(old) {
+			return "", evidence.Errorf(evidence.Validation, dir,
+				"'hallmark plugin verify' shows whose signatures it has",
+				fmt.Errorf("has no signature by %+q in %s", old, plugin.ManifestFile))
+		}
 	}
 	data, err := r.Manifest.Sign(key, id, h.Now())
 	if err != nil {

@@ -93,6 +93,18 @@ type UnreadFile struct {
 	Reason string `json:"reason"`
 }
 
+// Unread returns the files of clients that cannot be read, and an error for each: their servers were not looked at.
+func (r *Result) Unread() (files []UnreadFile, all []error) {
+	for _, f := range r.Rules {
+		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
+			files = append(files, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
+			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
+				errors.New("cannot be read: "+f.Evidence.Reason)))
+		}
+	}
+	return files, all
+}
+
 // Protect locks the servers that the user's own clients start, client by client, and rewrites their entries. A server
 // that fails does not stop the others: it is in the result, and all errors are joined in the one that is returned.
 func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResult, error) {
@@ -105,14 +117,8 @@ func Protect(ctx context.Context, h *host.Host, o ProtectOptions) (*ProtectResul
 	if err != nil {
 		return nil, err
 	}
-	var all []error
-	for _, f := range before.Rules {
-		if f.Evidence.Rule == launcher.RuleUnreadable && f.Class != evidence.OK {
-			r.Unread = append(r.Unread, UnreadFile{f.Evidence.Subject, f.Evidence.Reason})
-			all = append(all, evidence.Errorf(f.Class, f.Evidence.Subject, "mend the file, and run the command again",
-				errors.New("cannot be read: "+f.Evidence.Reason)))
-		}
-	}
+	unread, all := before.Unread()
+	r.Unread = unread
 	for _, s := range before.Servers {
 		all = append(all, r.add(h, s, host.RealPath(place)))
 	}
@@ -406,18 +412,27 @@ func (s *ProtectedServer) fail() {
 	mend := fmt.Sprintf("correct the entry %s in %s, and run 'hallmark protect' again", clients.QuoteText(s.Name),
 		s.File)
 	name := noPackage.FindStringSubmatch(s.Reason)
+	version := noVersion.FindStringSubmatch(s.Reason)
 	switch {
 	case name != nil && strings.Contains(s.Starts, cmp.Or(name[1], name[2])):
 		s.Reason = "the registry has no package " + cmp.Or(name[1], name[2]) + ", or does not show it to you"
+		s.Hint = mend
+	case version != nil && strings.Contains(s.Starts, cmp.Or(version[1], version[3])):
+		s.Reason = fmt.Sprintf("the registry has no version %s of %s",
+			strings.TrimPrefix(cmp.Or(version[2], version[4]), "=="), cmp.Or(version[1], version[3]))
 		s.Hint = mend
 	case s.Hint == "" && errors.Is(s.Err, foreign.ErrNotFound):
 		s.Hint = "install the program, or " + mend
 	}
 }
 
-// noPackage matches what npm and uv say of a package that the registry does not have.
-var noPackage = regexp.MustCompile(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
-	`Because (\S+) was not found in the package registry`)
+// What npm and uv say of a package, and of a version, that the registry does not have.
+var (
+	noPackage = regexp.MustCompile(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
+		`Because (\S+) was not found in the package registry`)
+	noVersion = regexp.MustCompile(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
+		`version of \S+|only \S+ is available) and you require ([\w.-]+(?:\[.*?\])?)(\S+), we can conclude`)
+)
 
 // giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
 // says why. The server stays locked if another entry starts it.

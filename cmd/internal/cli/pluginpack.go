@@ -91,10 +91,11 @@ func reportHashed(a *app.App, r *plugins.HashResult, write bool) {
 func pluginSignCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var keyFile, id string
+	var drop []string
 	c := &cobra.Command{
 		Use:     "sign DIR --key FILE",
 		Short:   "Sign a plugin's dist.hash and its whole manifest",
-		Example: "notes --key acme.pem",
+		Example: "notes --key acme.pem\nnotes --key acme-2027.pem --id acme-2027 --drop acme-2026",
 		Long: `Sign dist.hash, as hosts know it, and a statement of the whole manifest, which covers
 name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, P-256,
 P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
@@ -105,19 +106,15 @@ is written anew, for the manifest with its signatures.`,
 			if keyFile == "" {
 				return app.Usage(c, errors.New("name the private key with --key FILE"))
 			}
-			text, err := readKey(keyFile)
+			key, err := readPrivateKey(keyFile)
 			if err != nil {
 				return err
-			}
-			key, err := plugin.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD"))
-			if err != nil {
-				return evidence.Errorf(evidence.Validation, keyFile, "", err)
 			}
 			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			if id, err = plugins.Sign(c.Context(), h, names[0], key, id); err != nil {
+			if id, err = plugins.Sign(c.Context(), h, names[0], key, id, drop...); err != nil {
 				return err
 			}
 			if asJSON {
@@ -134,8 +131,22 @@ is written anew, for the manifest with its signatures.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVar(&keyFile, "key", "", "private key `file`")
+	c.Flags().StringSliceVar(&drop, "drop", nil,
+		"remove the signatures by the key of this `id`, which is revoked or replaced; may be repeated")
 	c.Flags().StringVar(&id, "id", "", "`id` of the key, as those who trust it know it (default: from the key)")
 	return c
+}
+
+// readPrivateKey reads the file of a private key, with the password that the environment has.
+func readPrivateKey(name string) (key plugin.PrivateKey, err error) {
+	text, err := readKey(name)
+	if err != nil {
+		return key, err
+	}
+	if key, err = plugin.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD")); err != nil {
+		return key, evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	return key, nil
 }
 
 // readKey reads the file of a key.

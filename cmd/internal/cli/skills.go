@@ -198,7 +198,7 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 	var found []facet.Item
 	var paths []string
 	for _, item := range items {
-		if item.Path == name && len(item.Skills) == 0 && item.Origin == nil {
+		if item.Path == name && name != "" && len(item.Skills) == 0 && item.Origin == nil {
 			return item, nil
 		}
 		if item.Name == name && item.Listed {
@@ -246,7 +246,8 @@ func itemFacets(c *cobra.Command, h *host.Host, f *facetFlags, in project.Facet,
 	items []facet.Item) (found []project.Facet, err error) {
 	switch {
 	case item.Empty:
-		return nil, evidence.Errorf(evidence.Validation, item.Name, facet.NothingHint, nothingError(item))
+		return nil, evidence.Errorf(evidence.Validation, cmp.Or(item.Name, item.Path), facet.NothingHint,
+			nothingError(item))
 	case item.Origin != nil && item.Origin.Ref+item.Origin.Commit == "" && sameRepository(item.Origin.URL, in.Git):
 		of := in // as it was asked for, at the directory that the list names from the root
 		of.Name, of.Sub = cmp.Or(in.Name, item.Name), strings.TrimPrefix(item.Origin.Sub, ".")
@@ -303,6 +304,10 @@ func listItems(w io.Writer, items []facet.Item) (shown []facet.Item) {
 func askForSkills(a *app.App, c *cobra.Command, in project.Facet, items []facet.Item) (chosen []facet.Item, err error) {
 	where := surface.Escape(in.Git + in.Path)
 	shown := listItems(a.Stderr, items)
+	if !slices.ContainsFunc(shown, func(x facet.Item) bool { return !x.Empty }) {
+		return nil, evidence.Errorf(evidence.Validation, where, facet.NothingHint,
+			errors.New("holds nothing that can be installed here"))
+	}
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return nil, chooseError(where, in, shown, items)
 	}
@@ -347,6 +352,8 @@ func placeOf(item facet.Item) string {
 	case item.Origin != nil:
 		return strings.Join(slices.DeleteFunc([]string{artifact.RedactURLs(item.Origin.URL), item.Origin.Sub},
 			func(s string) bool { return s == "" }), " ")
+	case item.Path == "":
+		return "elsewhere"
 	case len(item.Skills) > 0:
 		return item.Path + ", " + evidence.Count(len(item.Skills), "skill")
 	}

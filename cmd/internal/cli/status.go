@@ -16,6 +16,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -38,7 +39,8 @@ directory, one line each. What needs you comes first:
   protected     verified by Hallmark at every start
   off           its client does not start it
 
-'hallmark scan' says more of each, and ends with an error if something is open.`
+'hallmark scan' says more of each, and ends with an error if something is open. This
+command ends with one if a client's file cannot be read.`
 
 func statusCommand(a *app.App) *cobra.Command {
 	var o scan.Options
@@ -70,15 +72,10 @@ func statusCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			if hook {
-				return writeHook(a.Stdout, servers)
+				unread, _ := found.Unread()
+				return writeHook(a.Stdout, servers, unread...)
 			}
-			if asJSON {
-				return a.WriteJSON(struct {
-					app.Outcome
-					Servers []scan.Server `json:"servers"`
-				}{app.OutcomeOf(policy.Verdict{}, nil), servers}, nil)
-			}
-			return reportStatus(a.Stdout, found, servers)
+			return reportStatus(a, found, servers, asJSON)
 		}),
 	}
 	addScanFlags(c, &o)
@@ -128,8 +125,26 @@ func findServers(ctx context.Context, a *app.App, h *host.Host, o scan.Options) 
 	return found, servers, nil
 }
 
-// reportStatus prints a line for each server, the files that could not be read, and what to type next.
-func reportStatus(out io.Writer, found *scan.Result, servers []scan.Server) error {
+// reportStatus prints what each server is, and fails if a client's file could not be read.
+func reportStatus(a *app.App, found *scan.Result, servers []scan.Server, asJSON bool) error {
+	unread, all := found.Unread()
+	err := errors.Join(all...)
+	if asJSON {
+		return a.WriteJSON(struct {
+			app.Outcome
+			Servers []scan.Server     `json:"servers"`
+			Unread  []scan.UnreadFile `json:"unread,omitempty"`
+		}{app.OutcomeOf(policy.Verdict{}, err), servers, unread}, err)
+	}
+	if failed := writeStatus(a.Stdout, found, servers); err == nil || failed != nil {
+		return failed
+	}
+	fmt.Fprintf(a.Stderr, "%s: unreadable: %s\n", a.Name, evidence.Count(len(unread), "file"))
+	return program.Shown{Err: err}
+}
+
+// writeStatus prints a line for each server, the files that could not be read, and what to type next.
+func writeStatus(out io.Writer, found *scan.Result, servers []scan.Server) error {
 	w := &failing{to: out}
 	unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
 		return f.Evidence.Rule == launcher.RuleUnreadable
@@ -172,8 +187,11 @@ func changePublished(a *app.App, c, published *cobra.Command, args []string, asJ
 
 // writeHook prints what needs the user, as clients show what a hook says that runs when a session starts; nothing if
 // all is as it was.
-func writeHook(w io.Writer, servers []scan.Server) error {
+func writeHook(w io.Writer, servers []scan.Server, unread ...scan.UnreadFile) error {
 	var lines []string
+	for _, f := range unread {
+		lines = append(lines, surface.Escape(f.File)+" cannot be read: "+firstLine(f.Reason))
+	}
 	for _, s := range servers {
 		what := ""
 		switch rank := rankOf(s); {
