@@ -249,7 +249,7 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Outcome = OutcomeOpen
 	case s.Runs != nil && s.Runs.Project == place:
 		out.Err = evidence.Errorf(evidence.Refused, s.Name, fmt.Sprintf("'hallmark undo %s' gives it back what it "+
-			"started, and 'hallmark protect' locks that anew", host.QuoteArguments([]string{s.Runs.Name})),
+			"started, and 'hallmark protect' locks that anew", host.QuoteArguments([]string{s.Name})),
 			fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
