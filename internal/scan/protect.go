@@ -213,20 +213,19 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
-	client := r.client(s.Client)
+	client, undo, back := r.client(s.Client), "'hallmark undo "+host.QuoteArguments([]string{s.Name})+"'", ""
 	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
 		Starts: s.CommandLine(), moved: s.Renew == renewProtect}
 	client.Servers = append(client.Servers, out)
 	if s.Runs != nil {
-		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
+		out.Server, out.Ref, back = s.Runs.Name, s.Runs.Ref, undo+" gives it back what it started"
 	}
 	switch {
 	case s.State == StateGuarded, s.State == StateEditor:
 		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
 		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
 			out.Reason = missing
-			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' " +
-				"write it anew"
+			out.Hint = undo + " and 'hallmark protect' write it anew"
 		}
 	case s.State == StateOff:
 		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
@@ -248,12 +247,12 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	case out.moved:
 		out.Outcome = OutcomeOpen
 	case s.Runs != nil && s.Runs.Project == place:
-		out.Err = evidence.Errorf(evidence.Refused, s.Name, fmt.Sprintf("'hallmark undo %s' gives it back what it "+
-			"started, and 'hallmark protect' locks that anew", host.QuoteArguments([]string{s.Name})),
+		out.Err = evidence.Errorf(evidence.Refused, s.Name, back+", and 'hallmark protect' locks that anew",
 			fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = OutcomeLeft, "starts Hallmark, but is not protected: "+reasonOf(s)
+		out.Hint = back
 	default:
 		out.Outcome = OutcomeOpen
 	}
