@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	projectfiles "github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -49,6 +50,10 @@ func LoadOriginals(file string) ([]Original, error) {
 	data, err := readFile(name, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if projectfiles.HasConflict(data) {
+		return nil, fmt.Errorf("%s: has merge conflict markers; take them out, so that the list has the entries of "+
+			"both branches", name)
 	}
 	var w originalsWire
 	if err := surface.Decode(data, &w); err != nil {

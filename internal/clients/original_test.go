@@ -28,3 +28,15 @@ func TestOriginalsExact(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginalsConflict: a merge of two branches that both rewrote entries is told as what it is.
+func TestOriginalsConflict(t *testing.T) {
+	file := filepath.Join(t.TempDir(), ".mcp.json")
+	text := "{\"originals_version\": 1, \"entries\": [\n<<<<<<< HEAD\n=======\n>>>>>>> a\n]}"
+	if err := os.WriteFile(OriginalsPath(file), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadOriginals(file); err == nil || !strings.Contains(err.Error(), "has merge conflict markers") {
+		t.Error(err)
+	}
+}

@@ -16,6 +16,7 @@ package closure
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -57,7 +58,8 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		verb += " " + c.Args[at]
 	}
 	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err),
-		Detail: OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
+		Detail: OutputDetail(name, result.Messages),
+		Hint:   cmp.Or(unreachableHint(result.Messages), noVersionHint(subject, result.Messages))}
 }
 
 // foreignSourceError says from where a dependency comes that no resolver may fetch.
@@ -98,6 +100,19 @@ func unreachableHint(output []byte) string {
 	for _, word := range offlineWords {
 		if strings.Contains(string(output), word) {
 			return "nothing was decided; try again when the registry can be reached"
+		}
+	}
+	return ""
+}
+
+// noVersionHint returns the hint for a resolver that did not find the version that subject, a Ref, names: "" else. That
+// of a dependency is its author's.
+func noVersionHint(subject string, output []byte) string {
+	_, wanted, _ := strings.Cut(subject, ":")
+	for _, words := range []string{"No matching version found for ", "there is no version of "} {
+		if wanted != "" && bytes.Contains(output, []byte(words+wanted)) {
+			return "the registry has no such version, or not any more; name another one, in the command line or to " +
+				"'hallmark upgrade'"
 		}
 	}
 	return ""

@@ -155,7 +155,10 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 		return evidence.Errorf(evidence.Operation, file, "", err)
 	}
 	_, err = f.Write(b.Bytes())
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		os.Remove(file) // an empty one, of a full disk, would stop the next attempt
+	}
+	return err
 }
 
 // InitNotes returns what the author of the packages in dir has to know: which manifest is of no package, and which line

@@ -188,7 +188,7 @@ func (x *installing) plan(ctx context.Context) (p *installed.Plan, err error) {
 		return nil, err
 	}
 	out.Files, out.Deleted, out.Kept, out.Extra, out.Left = p.Written, p.Deleted, p.Kept, p.Extra, p.Left
-	out.Notes = slices.Concat(p.Notes, installed.ServerNotes(x.Workspace, x.servers.names))
+	out.Unwanted, out.Notes = p.Unwanted, slices.Concat(p.Notes, installed.ServerNotes(x.Workspace, x.servers.names))
 	return p, nil
 }
 

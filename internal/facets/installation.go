@@ -13,11 +13,13 @@ type Installation struct {
 	Targets []string
 	Files   []string // that were written, relative to the project
 	Deleted []string
-	Kept    []string      // that a user edited, and that stay as they are
-	Left    []string      // of no facet any more, that were there before, and stay
-	Extra   []string      // that lie in the directory of a skill and are of no facet, and stay
-	Servers []string      // that facets declare and that were not pinned, as "FACET: SERVER"
-	Pinned  []*pin.Pinned // servers that facets declare and that were looked at
+	Kept    []string // that a user edited, and that stay as they are
+	// Unwanted are those of Kept that are not to be installed any more.
+	Unwanted []string
+	Left     []string      // of no facet any more, that were there before, and stay
+	Extra    []string      // that lie in the directory of a skill and are of no facet, and stay
+	Servers  []string      // that facets declare and that were not pinned, as "FACET: SERVER"
+	Pinned   []*pin.Pinned // servers that facets declare and that were looked at
 
 	ServerChanges []ServerChange // of all that facets declare, by name
 

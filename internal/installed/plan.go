@@ -60,6 +60,8 @@ type Plan struct {
 	Written, Deleted, Kept, Extra []string // relative to the project
 	// is of no facet any more, and stays: it was there before, or is somebody's source
 	Left []string
+	// those of Kept that are not to be installed any more
+	Unwanted []string
 
 	Notes []Note // what targets do not get
 
@@ -251,7 +253,7 @@ func (p *Plan) planDeletion(path string, now digest.Digest) {
 	if !evidence.Same(now, before) { // also if nothing is known of it: no file has the zero digest
 		p.Report = append(p.Report, EditedEvidence(path, before, now, p.mode.Force))
 		if !p.mode.Force {
-			p.Kept = append(p.Kept, path)
+			p.Kept, p.Unwanted = append(p.Kept, path), append(p.Unwanted, path)
 			return
 		}
 	}

@@ -89,9 +89,26 @@ func (s *Sources) fetchCommit(ctx context.Context, r Request, locked *project.Fa
 	}
 	p, err := packCommit(ctx, commit, r.Want, ruleOf(locked), s.o.Limits)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.ClassOf(err), r.Want.Name, "", fmt.Errorf("commit %s: %w", id, err))
+		return nil, evidence.Errorf(evidence.ClassOf(err), r.Want.Name, directoryHint(r.Want, err),
+			fmt.Errorf("commit %s: %w", id, err))
 	}
 	return p, nil
+}
+
+// directoryHint says what leads on from err if it is that the directory of a facet is not in its repository: "" if not.
+func directoryHint(f project.Facet, err error) string {
+	e := (*wire.Error)(nil)
+	if !errors.As(err, &e) || e.Cause != evidence.NotFound || f.Sub == "" {
+		return ""
+	}
+	list := []string{f.Git}
+	for _, ref := range [][2]string{{"--branch", f.Branch}, {"--tag", f.Tag}, {"--commit", f.Commit}} {
+		if ref[1] != "" {
+			list = append(list, ref[0], ref[1])
+		}
+	}
+	return "'hallmark add --git " + host.QuoteArguments(list) + "' lists what the repository has now; name the " +
+		"directory with --sub, or in " + project.ConfigFile
 }
 
 // sameCommit is the lock entry of a request if a source is its own, as this build would lock it.
@@ -213,7 +230,9 @@ func (gitSource) openDir(ctx context.Context, w *workspace.Workspace, f project.
 	if err != nil {
 		return d, nil, gitError(f.Git, err)
 	}
-	d, err = commitDir(ctx, commit, f.Sub)
+	if d, err = commitDir(ctx, commit, f.Sub); err != nil {
+		err = evidence.Errorf(evidence.ClassOf(err), f.Git, directoryHint(f, err), err)
+	}
 	return d, func() error { return nil }, err
 }
 

@@ -349,7 +349,7 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 	for _, original := range slices.Backward(kept) {
 		server, done := original.ServerName(), false
 		if isOwnOriginal(r.w, f, original) && slices.Contains(r.names, server) {
-			if data, err = r.restoreEntry(f, data, original); err != nil && !r.each {
+			if data, err = r.restoreEntry(f, data, original, kept); err != nil && !r.each {
 				return nil, err
 			} else if err != nil {
 				r.failed[server] = err
@@ -378,6 +378,28 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 	return files, nil
 }
 
+// restoreCopies returns data, of a client's file, in which also those entries are what original was that its client
+// renamed or copied it to: they start the same by other names, and nothing else is known of them.
+func (r *restoration) restoreCopies(f clients.File, data []byte, original clients.Original,
+	kept []clients.Original) (after []byte, found bool) {
+	servers, err := clients.Parse(f, data)
+	if err != nil || original.Added != "" {
+		return data, false
+	}
+	for _, s := range servers {
+		if slices.ContainsFunc(kept, func(o clients.Original) bool { return o.Name == s.Name && o.Scope == s.Scope }) {
+			continue
+		}
+		copied := original
+		copied.Name, copied.Scope, copied.Server = s.Name, s.Scope, original.ServerName()
+		if before, err := clients.Restore(data, copied.Change); err == nil {
+			data, found = before, true
+			r.addRestored(f, copied)
+		}
+	}
+	return data, found
+}
+
 // forgetFile returns the change after which nothing is kept of the entries of a file that is gone.
 func (r *restoration) forgetFile(f clients.File, kept []clients.Original) ([]durable.File, error) {
 	left := slices.DeleteFunc(slices.Clone(kept), func(o clients.Original) bool {
@@ -398,12 +420,17 @@ func (r *restoration) forgetFile(f clients.File, kept []clients.Original) ([]dur
 	return files[1:], nil
 }
 
-// restoreEntry returns data, of a client's file, with what an entry was; and data as it is if the entry is gone, which
-// is done as well, or if it fails.
-func (r *restoration) restoreEntry(f clients.File, data []byte, original clients.Original) ([]byte, error) {
+// restoreEntry returns data, of a client's file, with what an entry was, and its copies; and without it if the entry is
+// gone, which is done as well, or if it fails.
+func (r *restoration) restoreEntry(f clients.File, data []byte, original clients.Original,
+	kept []clients.Original) ([]byte, error) {
+	data, copied := r.restoreCopies(f, data, original, kept)
 	before, err := clients.Restore(data, original.Change)
 	if errors.Is(err, clients.ErrChanged) && r.each && !startsServer(r.w, f, data, original) {
 		err = fmt.Errorf("%+q %w", original.Name, clients.ErrGone) // the user wrote what it starts
+	}
+	if errors.Is(err, clients.ErrGone) && copied {
+		return data, nil
 	}
 	if errors.Is(err, clients.ErrGone) {
 		r.w.Host.Logger.Warn(fmt.Sprintf("%+q was changed or removed since, and is left alone", original.Name),
@@ -413,13 +440,18 @@ func (r *restoration) restoreEntry(f clients.File, data []byte, original clients
 	if err != nil {
 		return data, refuseRestoring(f, err)
 	}
+	r.addRestored(f, original)
+	return before, nil
+}
+
+// addRestored notes that an entry of a client's file is what it was.
+func (r *restoration) addRestored(f clients.File, original clients.Original) {
 	if server := original.ServerName(); !slices.Contains(r.where[server], f.Path) {
 		r.where[server] = append(r.where[server], f.Path)
 	}
 	if isInside(r.w, f.Path) && original.Added == "" { // what was inserted is only taken away
 		r.foreign = append(r.foreign, original)
 	}
-	return before, nil
 }
 
 // refuseRestoring is the error of a client's file whose entries cannot be restored.

@@ -108,12 +108,15 @@ func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report ev
 // missingSignature returns evidence that no key of the install in the directory name signed r.
 func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority,
 	was string) evidence.Evidence {
-	p := b.accepted[name]
+	p, next := b.accepted[name], "ask its publisher for one that is signed; if it may be without, "
+	if len(r.Signers) > 0 {
+		next = "ask its publisher for one that is signed by both keys, or whether the new one is theirs; if it is, "
+	}
 	claim := evidence.Claim{Subject: r.Manifest.Subject(), Scheme: evidence.Signed, Authority: evidence.Machine,
 		Text: "signed by " + keyNames(p.SignedBy), Where: "this machine's record of what it installed"}
 	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy),
 		was, name, p.At.Format("2006-01-02")),
-		"ask its publisher for one that is signed; if it may be without, "+b.forgetHint(name))
+		next+b.forgetHint(name))
 	e.Observed.Text = signersOf(r)
 	return e
 }

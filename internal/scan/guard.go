@@ -20,10 +20,27 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
+// ownHallmark is what an entry that starts Hallmark claims of its command.
+const ownHallmark = "this machine's hallmark"
+
+// isMoved reports whether s, about which there is a verdict, would be guarded if it named this machine's hallmark.
+func isMoved(s Server) bool {
+	refused := 0
+	for _, f := range s.Findings {
+		if f.Class == evidence.OK {
+			continue
+		}
+		if refused++; f.Evidence.Claim.Text != ownHallmark {
+			return false
+		}
+	}
+	return s.Cover == Guarded && refused > 0
+}
+
 // judgeHallmark judges an entry whose command is called hallmark.
 func (e *scannedEntry) judgeHallmark(ctx context.Context) {
 	c := e.claim
-	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, "this machine's hallmark"
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, ownHallmark
 	found := evidence.Fact(c, c.Text)
 	if err := e.program.check("hallmark", e.server.Command, e.startDir(), e.project, e.namedProject()); err != nil {
 		found = evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0])

@@ -3,6 +3,8 @@ package scan
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -31,6 +33,10 @@ func (p ownProgram) check(name, command, dir string, projects ...string) error {
 	found, err := p.resolve(command, dir)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(found); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is not there any more; this machine's %s is %s", clients.QuoteText(found), name,
+			clients.QuoteText(own))
 	}
 	if !host.SameFile(found, own) {
 		return fmt.Errorf("%s is not this machine's %s, %s", clients.QuoteText(found), name, clients.QuoteText(own))

@@ -66,10 +66,15 @@ type ProtectedServer struct {
 	Reason  string  `json:"reason,omitempty"` // why it is not protected, or not wholly
 	Hint    string  `json:"hint,omitempty"`   // what leads on
 	Err     error   `json:"-"`                // of one that failed
+
+	moved bool // it is locked, and its entry names another file of Hallmark's program
 }
 
 // Outcome is what [Protect] did about a server.
 type Outcome string
+
+// renewProtect is the command that makes an entry start this program in the place of another file of it.
+const renewProtect = "hallmark protect"
 
 // The values of Outcome.
 const (
@@ -214,20 +219,19 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
-	client := r.client(s.Client)
+	client, undo, back := r.client(s.Client), "'hallmark undo "+host.QuoteArguments([]string{s.Name})+"'", ""
 	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
-		Starts: s.CommandLine()}
+		Starts: s.CommandLine(), moved: s.Renew == renewProtect}
 	client.Servers = append(client.Servers, out)
 	if s.Runs != nil {
-		out.Server, out.Ref = s.Runs.Name, s.Runs.Ref
+		out.Server, out.Ref, back = s.Runs.Name, s.Runs.Ref, undo+" gives it back what it started"
 	}
 	switch {
 	case s.State == StateGuarded, s.State == StateEditor:
 		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
 		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
 			out.Reason = missing
-			out.Hint = "'hallmark undo " + host.QuoteArguments([]string{s.Runs.Name}) + "' and 'hallmark protect' " +
-				"write it anew"
+			out.Hint = undo + " and 'hallmark protect' write it anew"
 		}
 	case s.State == StateOff:
 		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
@@ -238,22 +242,23 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Reason = "is part of a plugin or an extension of its client, whose next version writes it anew"
 		out.Hint = "switch it off there, add the server to the client itself, and run 'hallmark protect' again"
 	case s.State == StateUnapproved && s.Runs.Project == place:
-		out.Err = evidence.Errorf(evidence.Refused, s.Name,
-			"'hallmark review "+host.QuoteArguments([]string{s.Runs.Name, "--project", place})+"'",
-			errors.New("is locked, and not approved on this machine any more"))
+		out.Err = evidence.Errorf(evidence.Refused, s.Name, "'hallmark review "+host.QuoteArguments([]string{
+			s.Runs.Name, "--project", place})+"'", errors.New("is locked, and not approved on this machine any more"))
 		out.fail()
 	case s.State == StateUnapproved:
 		out.Outcome, out.Reason = OutcomeLeft, "is locked, and you have not approved it on this machine"
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
 	case s.Command == "" && s.URL == "":
 		out.Outcome, out.Reason = OutcomeLeft, "is not started by a command that can be read"
+	case out.moved:
+		out.Outcome = OutcomeOpen
 	case s.Runs != nil && s.Runs.Project == place:
-		out.Err = evidence.Errorf(evidence.Refused, s.Name,
-			"'hallmark undo "+host.QuoteArguments([]string{s.Runs.Name})+"' gives it back what it started, and "+
-				"'hallmark protect' locks that anew", fmt.Errorf("is not protected any more: %s", reasonOf(s)))
+		out.Err = evidence.Errorf(evidence.Refused, s.Name, back+", and 'hallmark protect' locks that anew",
+			fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
 		out.Outcome, out.Reason = OutcomeLeft, "starts Hallmark, but is not protected: "+reasonOf(s)
+		out.Hint = back
 	default:
 		out.Outcome = OutcomeOpen
 	}
@@ -313,10 +318,23 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 	return errors.Join(all...)
 }
 
-// pinClient pins the open servers of a client, rewrites their entries, and stores in each what came of it. It returns
+// pinClient has entries start this program that start another file of it, pins the other open servers of a client,
+// rewrites their entries, and stores in each what came of it. It returns
 // how many results there are.
 func pinClient(ctx context.Context, h *host.Host, client string, open []*ProtectedServer,
 	o ProtectOptions) (int, error) {
+	var moved []pin.Entry
+	for _, s := range open {
+		if s.moved {
+			moved = append(moved, pin.Entry{File: s.File, Scope: s.Scope, Name: s.Name})
+		}
+	}
+	if len(moved) > 0 {
+		err := pin.MoveProgram(ctx, h, h.Places.Config, moved, o.Program)
+		if err != nil || len(moved) == len(open) {
+			return 0, err
+		}
+	}
 	p := o.Pin
 	p.From, p.WriteConfig, p.Keep, p.Program = pin.ClientFiles{Client: client, Home: o.Home}, true, true, o.Program
 	p.Confirm = func(*pin.Pinned) (host.Consent, error) { return host.StandingConsent, nil }
@@ -354,7 +372,9 @@ func (p *protection) settle(ctx context.Context, s *ProtectedServer) {
 		s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(p.after[i]), nil
 		s.Server, s.Ref = p.after[i].Runs.Name, p.after[i].Runs.Ref
 		return
-	case s.Err == nil && s.Server != "": // its entry was rewritten
+	case s.moved && p.failed == nil && i >= 0:
+		s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New(reasonOf(p.after[i])))
+	case s.Err == nil && s.Server != "" && !s.moved: // its entry was rewritten
 		why := "its entry is not found in the file"
 		if i >= 0 {
 			why = reasonOf(p.after[i])

@@ -119,12 +119,33 @@ func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []e
 				clients.OriginalsPath(f.Path)+"; or write by hand what the entries are to start, and remove it",
 				fmt.Errorf("what its entries were is not known: %w", err)))
 		}
+		servers, _ := clients.Load(f) // Unpin says why they cannot be read
 		for _, o := range kept {
-			if x := (rewrittenName{o.Name, o.ServerName()}); o.Project != "" && o.Added == "" &&
-				!slices.Contains(r.names[o.Project], x) {
-				add(o.Project, x)
+			if o.Project == "" || o.Added != "" {
+				continue
+			}
+			for _, x := range namesOf(o, servers) {
+				if !slices.Contains(r.names[o.Project], x) {
+					add(o.Project, x)
+				}
 			}
 		}
 	}
 	return r, failed, nil
+}
+
+// namesOf returns what the entries are called that start the server of an original: its own, and what its client
+// renamed or copied that to.
+func namesOf(o clients.Original, servers []clients.Server) []rewrittenName {
+	names := []rewrittenName{{o.Name, o.ServerName()}}
+	for _, s := range servers {
+		if !clients.IsRunEntry(s) {
+			continue
+		}
+		line, _ := clients.ReadRunLine(s.Args[1:], false)
+		if line.Project == o.Project && line.Name == o.ServerName() {
+			names = append(names, rewrittenName{s.Name, line.Name})
+		}
+	}
+	return names
 }

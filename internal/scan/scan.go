@@ -275,6 +275,9 @@ func (sc *scan) addServer(ctx context.Context, f clients.File, s clients.Server,
 	scanned.Findings = v.Findings
 	scanned.Guarded = scanned.Cover == Guarded && v.Allowed() && len(scanned.AutoApprove) == 0
 	scanned.State = stateOf(scanned, s.Verify != "" && s.Verify != string(project.VerifyNone), v.Allowed())
+	if isMoved(scanned) && scanned.Runs.Project == host.RealPath(sc.h.Places.Config) && sc.program.file != "" {
+		scanned.Renew = renewProtect
+	}
 	if !v.Allowed() && scanned.Cover != Editor {
 		scanned.Cover = ""
 	}

@@ -319,6 +319,17 @@ func showLeft(w io.Writer, left []string) {
 	}
 }
 
+// showKept names the files that stay because a user edited them.
+func showKept(notes io.Writer, out *facets.Installation) {
+	for _, path := range out.Kept {
+		next := "--force replaces it"
+		if slices.Contains(out.Unwanted, path) {
+			next = "it is not installed any more: delete it if you do not need it"
+		}
+		fmt.Fprintf(notes, "kept: %s was edited; %s\n", surface.Escape(path), next)
+	}
+}
+
 // showInstallation prints one line for each facet, and what a person must review.
 func showInstallation(w, notes io.Writer, out *facets.Installation, flags *facetFlags) error {
 	var lines bytes.Buffer
@@ -336,9 +347,7 @@ func showInstallation(w, notes io.Writer, out *facets.Installation, flags *facet
 	}
 	showSourceNotes(notes, slices.DeleteFunc(slices.Clone(out.Facets),
 		func(c facets.Change) bool { return flags.noted[c.Name] }))
-	for _, path := range out.Kept {
-		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
-	}
+	showKept(notes, out)
 	showLeft(notes, out.Left)
 	for _, path := range out.Extra {
 		fmt.Fprintf(notes,

@@ -315,6 +315,8 @@ func nextCommand(servers []scan.Server) string {
 			}
 			return said + ": 'hallmark review " +
 				host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
+		case s.State == scan.StateOpen && s.Renew != "":
+			return "Have it start this program: '" + s.Renew + "'"
 		case s.State == scan.StateOpen && s.Runs != nil:
 			return "What is refused, and why: 'hallmark scan'"
 		case (s.State == scan.StateOpen || s.State == scan.StatePinned) && !s.User:
