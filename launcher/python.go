@@ -226,6 +226,32 @@ func readUVRun(words []word, before []option) Target {
 	return t.withRequirements(rest[1:], valuesOf(options, "--with", "-w"))
 }
 
+// OutsideProject returns the line of uvx that starts what a line of "uv run" with packages and a command of theirs
+// does where there is no project: nil if the line is another. Client entries that the Python SDKs write are such lines.
+func (t Target) OutsideProject() []string {
+	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Dir != "" || t.Bin == "" ||
+		t.File != "" || t.Module != "" || len(t.Packages) == 0 {
+		return nil
+	}
+	line := []string{"uvx"}
+	for _, option := range t.IgnoredOptions {
+		words := strings.SplitN(option, " ", 2)
+		switch {
+		case slices.Contains(choosing, words[0]):
+			line = append(line, words...)
+		case words[0] != "--no-project" && words[0] != "--isolated":
+			return nil
+		}
+	}
+	for i, p := range t.Packages {
+		if p.Ecosystem != PyPI {
+			return nil
+		}
+		line = append(line, []string{"--from", "--with"}[min(i, 1)], p.Text)
+	}
+	return append(append(line, t.Bin), t.Args...)
+}
+
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
 var requirementRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)

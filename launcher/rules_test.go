@@ -210,3 +210,28 @@ func TestIsSecret(t *testing.T) {
 		}
 	}
 }
+
+// What the Python SDKs write into files of clients is, without a project, what uvx starts.
+func TestOutsideProject(t *testing.T) {
+	for line, want := range map[string]string{
+		"uv run --with mcp[cli] mcp run /s.py":                            "uvx --from mcp[cli] mcp run /s.py",
+		"/opt/uv run --frozen --with mcp[cli] --with idna mcp run /s.py":  "uvx --from mcp[cli] --with idna mcp run /s.py",
+		"uv run --no-project --isolated --with fastmcp fastmcp run /s.py": "uvx --from fastmcp fastmcp run /s.py",
+		"uv run --with clickhouse --python 3.12 clickhouse":               "uvx --python 3.12 --from clickhouse clickhouse",
+		"uv run --with mcp /s.py":                                         "",
+		"uv run --with mcp python /s.py":                                  "",
+		"uv run --with mcp -m server":                                     "",
+		"uv run --with git+https://example.com/x mcp run /s.py":           "",
+		"uv run --env-file .env --with mcp mcp run /s.py":                 "",
+		"uv run --with-editable . --with mcp mcp run /s.py":               "",
+		"uv run --directory /d --with mcp mcp run /s.py":                  "",
+		"uv run --project /d --with mcp mcp run /s.py":                    "",
+		"uv run mcp run /s.py":                                            "",
+		"uvx --from mcp mcp run /s.py":                                    "",
+	} {
+		words := strings.Fields(line)
+		if got := strings.Join(Parse(words[0], words[1:]).OutsideProject(), " "); got != want {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+}

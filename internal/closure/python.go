@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -336,22 +337,34 @@ site.addsitedir(directory)
 module, _, name = entry.partition(":")
 sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(module))())`
 
-// EntryPoint chooses the console script that starts a package: the named one, the only one, or the
-// one with the package's name.
-func EntryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
+// EntryPoint chooses the console script that starts the package at the root: the named one, the only one, or the one
+// with the package's name. As with uvx, one that it lacks may be of another of the packages: what "pip install fastmcp"
+// installs has its command in a package that it requires.
+func (t *Packages) EntryPoint(bin string) (string, error) {
 	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
-	target := w.Scripts[bin]
+	name, own := cmp.Or(bin, t.Ref.Name()), t.Wheel.Scripts
+	if own[name] != "" {
+		return own[name], nil
+	}
+	var found []string
 	if bin == "" {
-		for name, t := range w.Scripts {
-			if len(w.Scripts) == 1 || plain(name) == plain(ref.Name()) {
-				target = t
+		for script, target := range own {
+			if len(own) == 1 || plain(script) == plain(name) {
+				found = append(found, target)
 			}
 		}
 	}
-	if target == "" {
-		return "", evidence.Errorf(evidence.Validation, ref.String(),
+	if bin != "" || len(own) == 0 {
+		for _, w := range t.read {
+			if target := w.Scripts[name]; target != "" && !slices.Contains(found, target) {
+				found = append(found, target)
+			}
+		}
+	}
+	if len(found) != 1 {
+		return "", evidence.Errorf(evidence.Validation, t.Ref.String(),
 			"name the executable with 'uvx --from PACKAGE EXECUTABLE'",
 			errors.New("has no console script to start, or several"))
 	}
-	return target, nil
+	return found[0], nil
 }

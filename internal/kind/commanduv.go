@@ -158,16 +158,16 @@ const maxScript = 16 << 20
 // hintInstead says how a line of "uv run --with" is written so that its packages are locked.
 func hintInstead(t launcher.Target) string {
 	add := "add it to the project with 'uv add', and leave --with out"
-	if t.Bin == "" {
+	line := t.OutsideProject()
+	if line == nil {
 		return add
 	}
-	line := []string{"uvx", "--from", t.Packages[0].Text}
-	for _, p := range t.Packages[1:] {
-		line = append(line, "--with", p.Text)
-	}
-	_, command, args := launcher.DescribeInner(append(append(line, t.Bin), t.Args...))
+	_, command, args := launcher.DescribeInner(line)
 	return "declare command = " + command + ", arguments = " + args + "; or " + add
 }
+
+// makesProject makes the environment of a project.
+const makesProject = "uv sync --project"
 
 // findUVEnvironment returns the environment that "uv run" uses in dir, which may not be there yet, and the command of
 // uv that makes it: that of the workspace around the project, of the project, or, without one, the nearest.
@@ -189,9 +189,16 @@ func findUVEnvironment(dir string) (env, makes string) {
 		}
 	}
 	if projectDir != "" {
-		return filepath.Join(projectDir, ".venv"), "uv sync --project"
+		return filepath.Join(projectDir, ".venv"), makesProject
 	}
 	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory"
+}
+
+// HasUVEnvironment reports whether "uv run" in dir uses a project, or an environment that is there already.
+func HasUVEnvironment(dir string) bool {
+	env, makes := findUVEnvironment(dir)
+	_, err := os.Stat(filepath.Join(env, "pyvenv.cfg"))
+	return err == nil || makes == makesProject
 }
 
 // environmentPython is the python of an environment.

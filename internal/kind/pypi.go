@@ -29,7 +29,7 @@ var pypi = ecosystem{
 		if t.Wheel == nil {
 			return "", "", false, nil
 		}
-		entry, err = closure.EntryPoint(t.Ref, t.Wheel, of.bin)
+		entry, err = t.EntryPoint(of.bin)
 		return entry, t.Wheel.MCPName, true, err
 	},
 	openRuntime: openPython, others: closure.OtherPythons, compile: program.CompilePython,

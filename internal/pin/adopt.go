@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -269,7 +270,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 	if as, skip := skipEntry(w, s, named, rewrite); skip {
 		return as, nil
 	}
-	mine, err := importEntry(fillWorkspaceFolder(w, s), rewrite, w.Home != "")
+	mine, err := importEntry(outsideProject(w, fillWorkspaceFolder(w, s)), rewrite, w.Home != "")
 	if err != nil {
 		return "", err
 	}
@@ -507,6 +508,17 @@ func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Serve
 		if found && (after == "" || after[0] == '/') && (before == "" || strings.HasSuffix(before, "=")) {
 			s.Args[i] = before + "." + after
 		}
+	}
+	return s
+}
+
+// outsideProject returns an entry of "uv run" with packages, as the Python SDKs write it into files of clients, as a
+// line of uvx, if no project adds its own packages. None does for the user's own entries: which directory is open in a
+// client changes.
+func outsideProject(w *workspace.Workspace, s clients.Server) clients.Server {
+	line := launcher.Parse(s.Command, s.Args).OutsideProject()
+	if line != nil && (w.Home != "" || !kind.HasUVEnvironment(w.Dir)) {
+		s.Command, s.Args = line[0], line[1:]
 	}
 	return s
 }
