@@ -3,6 +3,7 @@ package closure
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,8 @@ func FindLaterMajors(t *Packages, c *project.Closure) (later []LaterMajor) {
 				named, _ := strconv.Atoi(m[1])
 				newest = max(newest, named)
 			}
-			if newest < major {
+			known := func(l LaterMajor) bool { return l.Name == r.Name } // for another Python or system
+			if newest < major && !slices.ContainsFunc(later, known) {
 				later = append(later, LaterMajor{r.Name, r.Versions, p.Ref.Version(), newest + 1})
 			}
 		}

@@ -18,6 +18,7 @@ func TestFindLaterMajors(t *testing.T) {
 Name: a
 Version: 1.0
 Requires-Dist: mcp[cli]>=1.1.3
+Requires-Dist: mcp>=1.2; python_version >= "3.14"
 Requires-Dist: HTTP_x (<1,>=0.27)
 Requires-Dist: bounded<3,>=1
 Requires-Dist: any
