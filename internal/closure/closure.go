@@ -16,7 +16,6 @@ package closure
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -51,6 +50,10 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 	if need := pythonNeed(result.Messages); need != "" {
 		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: &NeedsPythonError{Requires: need}}
 	}
+	if missing := findMissing(subject, result.Messages); missing != nil {
+		return evidence.Errorf(evidence.Operation, subject, "correct the name or the version in the command line; "+
+			"'hallmark upgrade' takes another version of what is locked", missing)
+	}
 	verb := name
 	if at := slices.IndexFunc(c.Args, func(a string) bool {
 		return a == "install" || a == "compile" || a == "rebuild"
@@ -58,8 +61,7 @@ func runTool(ctx context.Context, h *host.Host, name, subject string, c foreign.
 		verb += " " + c.Args[at]
 	}
 	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err),
-		Detail: OutputDetail(name, result.Messages),
-		Hint:   cmp.Or(unreachableHint(result.Messages), noVersionHint(subject, result.Messages))}
+		Detail: OutputDetail(name, result.Messages), Hint: unreachableHint(result.Messages)}
 }
 
 // foreignSourceError says from where a dependency comes that no resolver may fetch.
@@ -100,19 +102,6 @@ func unreachableHint(output []byte) string {
 	for _, word := range offlineWords {
 		if strings.Contains(string(output), word) {
 			return "nothing was decided; try again when the registry can be reached"
-		}
-	}
-	return ""
-}
-
-// noVersionHint returns the hint for a resolver that did not find the version that subject, a Ref, names: "" else. That
-// of a dependency is its author's.
-func noVersionHint(subject string, output []byte) string {
-	_, wanted, _ := strings.Cut(subject, ":")
-	for _, words := range []string{"No matching version found for ", "there is no version of "} {
-		if wanted != "" && bytes.Contains(output, []byte(words+wanted)) {
-			return "the registry has no such version, or not any more; name another one, in the command line or to " +
-				"'hallmark upgrade'"
 		}
 	}
 	return ""

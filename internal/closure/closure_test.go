@@ -26,20 +26,3 @@ npm error 404  'x@1' is not in this registry.
 		t.Error("the hint is not that of an unreachable registry")
 	}
 }
-
-// A version that was taken back, or never was, has a hint; that of a dependency is not what the user named.
-func TestNoVersionHint(t *testing.T) {
-	for said, want := range map[string]bool{
-		"npm error notarget No matching version found for notes@9.9.9.\n":                 true,
-		"npm error notarget No matching version found for other@9.9.9.\n":                 false,
-		"  cause: Because there is no version of notes==9.9.9 and you require notes==9.9": false,
-	} {
-		if got := noVersionHint("npm:notes@9.9.9", []byte(said)); (got != "") != want {
-			t.Errorf("%s: %q", said, got)
-		}
-	}
-	const uv = "  cause: Because there is no version of notes==9.9.9 and you require notes==9.9.9"
-	if noVersionHint("pypi:notes==9.9.9", []byte(uv)) == "" {
-		t.Error("uv has no hint")
-	}
-}

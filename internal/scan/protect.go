@@ -1,19 +1,18 @@
 package scan
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
@@ -431,28 +430,13 @@ func (s *ProtectedServer) fail() {
 	}
 	mend := fmt.Sprintf("correct the entry %s in %s, and run 'hallmark protect' again", clients.QuoteText(s.Name),
 		s.File)
-	name := noPackage.FindStringSubmatch(s.Reason)
-	version := noVersion.FindStringSubmatch(s.Reason)
-	switch {
-	case name != nil && strings.Contains(s.Starts, cmp.Or(name[1], name[2])):
-		s.Reason = "the registry has no package " + cmp.Or(name[1], name[2]) + ", or does not show it to you"
-		s.Hint = mend
-	case version != nil && strings.Contains(s.Starts, cmp.Or(version[1], version[3])):
-		s.Reason = fmt.Sprintf("the registry has no version %s of %s",
-			strings.TrimPrefix(cmp.Or(version[2], version[4]), "=="), cmp.Or(version[1], version[3]))
-		s.Hint = mend
+	switch missing := (*closure.MissingError)(nil); {
+	case errors.As(s.Err, &missing):
+		s.Reason, s.Hint = missing.Error(), mend
 	case s.Hint == "" && errors.Is(s.Err, foreign.ErrNotFound):
 		s.Hint = "install the program, or " + mend
 	}
 }
-
-// What npm and uv say of a package, and of a version, that the registry does not have.
-var (
-	noPackage = regexp.MustCompile(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
-		`Because (\S+) was not found in the package registry`)
-	noVersion = regexp.MustCompile(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
-		`version of \S+|only \S+ is available) and you require ([\w.-]+(?:\[.*?\])?)(\S+), we can conclude`)
-)
 
 // giveBack restores an entry that a scan does not call guarded, although it was rewritten, and returns an error that
 // says why. The server stays locked if another entry starts it.
