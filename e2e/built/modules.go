@@ -1,6 +1,7 @@
 package built
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
@@ -76,18 +78,29 @@ func linkTree(from, to string) error {
 	})
 }
 
-// install leaves nothing at path if it does not install all.
+// install leaves nothing at path if it does not install all. npm may wait for ever while it unpacks a large tarball of
+// its cache, and is then asked once more, with an empty cache.
 func install(t testing.TB, npm, path string, packages []string) error {
+	err := installOnce(t, npm, path, packages)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return installOnce(t, npm, path, append([]string{"--cache", filepath.Join(t.TempDir(), "cache")}, packages...))
+	}
+	return err
+}
+
+func installOnce(t testing.TB, npm, path string, packages []string) error {
 	work, err := os.MkdirTemp(filepath.Dir(path), "")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(work)
-	cmd := exec.CommandContext(t.Context(), npm, slices.Concat([]string{"install", "--prefix", work, "--no-save",
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm, slices.Concat([]string{"install", "--prefix", work, "--no-save",
 		"--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"}, packages)...)
-	cmd.Dir = work
+	cmd.Dir, cmd.WaitDelay = work, 10*time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install %s: %w\n%s", strings.Join(packages, " "), err, out)
+		return fmt.Errorf("npm install %s: %w\n%s", strings.Join(packages, " "), errors.Join(err, ctx.Err()), out)
 	}
 	return os.Rename(filepath.Join(work, "node_modules"), path)
 }
