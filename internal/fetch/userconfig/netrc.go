@@ -34,29 +34,26 @@ func parseNetrc(text string) map[string]login {
 				break
 			}
 			word, line = cutNetrcWord(line)
-			switch due {
-			case "machine":
+			what := due
+			due = ""
+			switch {
+			case what == "machine":
 				machine = strings.ToLower(word)
-			case "login":
+			case what == "login":
 				entry.user = word
-			case "password":
+			case what == "password":
 				entry.password = word
-			}
-			if due != "" {
-				due = ""
-				continue
-			}
-			switch word {
-			case "machine":
+			case what != "": // of no use here
+			case word == "machine":
 				flush()
 				due = word
-			case "login", "password", "account":
+			case word == "login", word == "password", word == "account":
 				due = word
-			case "user":
+			case word == "user":
 				due = "login"
-			case "default":
+			case word == "default":
 				flush()
-			case "macdef":
+			case word == "macdef":
 				flush()
 				macro, line = true, ""
 			}

@@ -27,10 +27,8 @@ func (e *Engine) refuseStale(
 	if own {
 		return e.addFreshLines(p, refuseOwnEdit(p), now, ops)
 	}
-	var where []string
-	var lines [][2]int
+	where, lines, gone := []string(nil), [][2]int(nil), 0
 	out := place.Refuse(hashline.Stale, "")
-	gone := 0
 	for _, m := range mapped {
 		text, at, isGone := describeMoved(m)
 		if isGone {
