@@ -46,9 +46,7 @@ func (c commandLine) addTree(r *commandFiles) error {
 		return nil
 	}
 	if t.language == "python" {
-		if err := ignoreBytecode(r.p); err != nil {
-			return err
-		}
+		ignoreBytecode(r.p)
 	}
 	return r.addAbove(script, t.dir)
 }
@@ -101,10 +99,12 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
-// environment, too. It is only a proposal; "" if that one [isShared].
+// environment, too: that itself for a command of an environment elsewhere, beside which may be those of other tools. It
+// is only a proposal; "" if that one [isShared].
 func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
+	inEnv := env != "" && strings.HasPrefix(script, host.RealPath(env)+string(filepath.Separator))
 	for dir := best; dir != filepath.Dir(dir) && !isShared(w.Host, dir); dir = filepath.Dir(dir) {
 		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml",
 			"requirements.txt"},
@@ -112,7 +112,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 				_, err := os.Lstat(filepath.Join(dir, name))
 				return err == nil
 			})
-		if marks || env != "" && host.RealPath(filepath.Dir(env)) == dir {
+		if marks || env != "" && host.RealPath(filepath.Dir(env)) == dir && (within || !inEnv) {
 			best = dir
 		}
 		if within && dir == top || !within && marks {
@@ -228,22 +228,20 @@ func (r *commandFiles) restrictBun(s *program.Script) error {
 
 // ignoreBytecode keeps python from loading compiled code that was left beside a module, since the source is what is
 // hashed.
-func ignoreBytecode(p *program.Program) error {
+func ignoreBytecode(p *program.Program) {
 	s := p.Script
 	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // those of python
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
+	words := []string{"-B", "-X", "pycache_prefix=" + os.DevNull}
 	switch {
 	case !ignoresVariables:
 		p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
-	case !s.First:
-		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
+	case s.First:
+		p.InterpreterWords = words
 	default:
-		return evidence.Errorf(evidence.Refused, p.Server,
-			"name the interpreter itself in 'command', and the script as its first argument",
-			errors.New("its #! line keeps python from the variable by which it would leave compiled code alone"))
+		p.Args = slices.Insert(p.Args, 1, words...)
 	}
-	return nil
 }
 
 // findEnvironment returns the environment of python whose interpreter is started, "" if there is none. One of the
