@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -16,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -90,12 +93,40 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 		fix += fmt.Sprintf(", which locks all %d files of it (%d kB)", len(files), (bytes+999)/1000)
 	}
 	if !w.Contains(script.File) {
-		fix += "; or declare the package itself, with npx or uvx as its command"
+		fix += "; or " + r.declarePackage(script, env)
 	}
 	r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
 		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", name, what)})
 	return nil
 }
+
+// declarePackage says how the package of a script that a package manager installed is declared itself.
+func (r *commandFiles) declarePackage(script *program.Script, env string) string {
+	var line []string
+	name := filepath.Base(script.File)
+	if module := moduleRE().FindStringSubmatch(filepath.ToSlash(script.File)); module != nil {
+		line = []string{"npx", "-y", module[1]}
+	} else if entries, _, err := findConsoleScript(env, name); env != "" && err == nil {
+		dist, _, _ := strings.Cut(filepath.Base(filepath.Dir(entries)), "-")
+		if line = []string{"uvx", "--from", strings.ReplaceAll(dist, "_", "-"), name}; line[2] == name {
+			line = []string{"uvx", name}
+		}
+	}
+	if line == nil || script != r.p.Script {
+		return "declare the package itself, with npx or uvx as its command"
+	}
+	args := r.arguments[len(script.Words):]
+	if !script.First {
+		args = args[1:]
+	}
+	_, command, arguments := launcher.DescribeInner(append(line, args...))
+	return "declare the package itself: command = " + command + ", arguments = " + arguments
+}
+
+// moduleRE finds the package that a file is of, by the name that it is installed under.
+var moduleRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
+})
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
@@ -104,6 +135,9 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
+	if modules, _, ok := strings.Cut(filepath.ToSlash(script), "/node_modules/"); ok && !within {
+		return modules + "/node_modules" // each package finds all others
+	}
 	inEnv := env != "" && strings.HasPrefix(script, host.RealPath(env)+string(filepath.Separator))
 	for dir := best; dir != filepath.Dir(dir) && !isShared(w.Host, dir); dir = filepath.Dir(dir) {
 		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml",
@@ -178,9 +212,15 @@ func (r *commandFiles) addAbove(s *program.Script, dir string) error {
 		return nil
 	}
 	if err := program.NoModulesAbove(s.Language, dir, r.w.Host.Getenv("HOME")); err != nil {
-		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused, Err: err,
-			Hint: "move that directory, or run 'hallmark pin " + r.p.Server + " --tree DIRECTORY' with one that " +
-				"holds both"})
+		hint := "move that directory"
+		if tree := proposeTree(r.w, s.File, ""); tree != "" && host.RealPath(r.w.Absolute(r.w.Dir, tree)) != dir {
+			hint = "run 'hallmark pin " + r.p.Server + " --tree " + host.QuoteArguments([]string{tree}) + "'"
+		}
+		if s == r.p.Script && !r.w.Contains(s.File) && moduleRE().MatchString(filepath.ToSlash(s.File)) {
+			hint = r.declarePackage(s, "") + "; or " + hint
+		}
+		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused,
+			Hint: hint, Err: err})
 	}
 	for _, name := range names {
 		for at := dir; ; at = filepath.Dir(at) {
