@@ -85,7 +85,9 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
 	if s.Tree == "" {
 		fix = moveScript(s.Name, script.File)
-	} else if t, err := newCommandTree(w, s, r.p); err != nil {
+	} else if t, err := newCommandTree(w, s, r.p); errors.Is(err, errPackageOutside) && !w.Contains(script.File) {
+		fix = ""
+	} else if err != nil {
 		fix += ": " + err.Error()
 	} else if files, bytes, err := t.list(); err != nil {
 		fix += fmt.Sprintf(", once this is mended: %v", err)
@@ -93,7 +95,7 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 		fix += fmt.Sprintf(", which locks all %d files of it (%d kB)", len(files), (bytes+999)/1000)
 	}
 	if !w.Contains(script.File) {
-		fix += "; or " + r.declarePackage(script, env)
+		fix = strings.TrimPrefix(fix+"; or "+r.declarePackage(script, env), "; or ")
 	}
 	r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
 		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", name, what)})
@@ -106,7 +108,7 @@ func (r *commandFiles) declarePackage(script *program.Script, env string) string
 	name := filepath.Base(script.File)
 	if module := moduleRE().FindStringSubmatch(filepath.ToSlash(script.File)); module != nil {
 		line = []string{"npx", "-y", module[1]}
-	} else if entries, _, err := findConsoleScript(env, name); env != "" && err == nil {
+	} else if entries := findPackage(env, script.File); entries != "" {
 		dist, _, _ := strings.Cut(filepath.Base(filepath.Dir(entries)), "-")
 		if line = []string{"uvx", "--from", strings.ReplaceAll(dist, "_", "-"), name}; line[2] == name {
 			line = []string{"uvx", name}
@@ -121,6 +123,16 @@ func (r *commandFiles) declarePackage(script *program.Script, env string) string
 	}
 	_, command, arguments := launcher.DescribeInner(append(line, args...))
 	return "declare the package itself: command = " + command + ", arguments = " + arguments
+}
+
+// findPackage returns the file that names a command of a package of python: of env, or of the python of the machine or
+// the user beside whose packages the command lies; "" if there is none.
+func findPackage(env, command string) string {
+	file, _, err := findConsoleScript(cmp.Or(env, filepath.Dir(filepath.Dir(command))), filepath.Base(command))
+	if err != nil {
+		return ""
+	}
+	return file
 }
 
 // moduleRE finds the package that a file is of, by the name that it is installed under.
