@@ -211,7 +211,9 @@ func TestReadsRefused(t *testing.T) {
 		"bare/one.py": "", "bare/two.py": "", "../away/package.json": "{}", "../away/build/server.js": "",
 		"../away/build/other.js": "", "linked/server.py": "", "linked/out": "-> ../../../machine", "env/server.py": "", "twice/a b.py": "",
 		"twice/b.py": "", ".venv/more/server.py": "", ".venv/lib/site-packages/a.pth": "import x\n../../../bare\n",
-		"edited/server.py": "", "edited/__editable___x_finder.py": "MAPPING: dict[str, str] = {'x': '${MACHINE}'}"}
+		"../lib/node_modules/@a/b/index.js": "", "../lib/node_modules/c/dist/index.js": "",
+		"../lib/node_modules/c/dist/lib.js": "",
+		"edited/server.py":                  "", "edited/__editable___x_finder.py": "MAPPING: dict[str, str] = {'x': '${MACHINE}'}"}
 	for _, c := range []struct {
 		command, script, tree string
 		data                  []string
@@ -222,6 +224,10 @@ func TestReadsRefused(t *testing.T) {
 		{"python3", "bare/one.py", "", nil, `may load "two.py" and all else in bare`},
 		{"python3", "twice/a b.py", "", nil, `run 'hallmark pin notes --tree .'`},
 		{"node", "../away/build/server.js", "", nil, `away', which locks all 3 files of it (1 kB); or declare the package itself`},
+		{"node", "../lib/node_modules/@a/b/index.js", "", nil, `; declare the package itself: command = "npx", ` +
+			`arguments = ["-y", "@a/b"]; or run 'hallmark pin notes --tree `},
+		{"node", "../lib/node_modules/c/dist/index.js", "", nil, `lib/node_modules', which locks all 3 files of it (0 kB); ` +
+			`or declare the package itself: command = "npx", arguments = ["-y", "c"]`},
 		{".venv/bin/python3", "env/server.py", "", nil, `may load packages of .venv`},
 		{".venv/bin/python3", "env/server.py", "env", nil, `its packages lie in ".venv", outside of the directory "env"`},
 		{"node", "dist/server.js", "dist", nil, "node would load modules from "},

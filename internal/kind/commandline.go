@@ -158,7 +158,7 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 			"start the package that the module comes from, as in 'uvx NAME', or name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
-		return evidence.Errorf(evidence.Refused, s.Name, "name the program that it starts in 'command', by its path",
+		return evidence.Errorf(evidence.Refused, s.Name, hintPinned(target),
 			fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	return nil
@@ -240,6 +240,27 @@ func parseTarget(w *workspace.Workspace, s project.Server, path string) launcher
 		return launcher.Parse(real, s.Arguments)
 	}
 	return t
+}
+
+// hintPinned says how what a launcher starts can be pinned: a package of npm by npx.
+func hintPinned(t launcher.Target) string {
+	line := []string{"npx", "-y"}
+	for _, p := range t.Packages {
+		if t.Bin != "" {
+			line = append(line, "-p")
+		}
+		line = append(line, p.Text)
+	}
+	if len(t.Packages) == 0 || slices.ContainsFunc(t.Packages, func(p launcher.Package) bool {
+		return p.Ecosystem != launcher.NPM || strings.HasPrefix(p.Text, "npm:") // which deno does otherwise
+	}) {
+		return "name the program that it starts in 'command', by its path"
+	}
+	if t.Bin != "" {
+		line = append(line, t.Bin)
+	}
+	_, command, args := launcher.DescribeInner(append(line, t.Args...))
+	return "declare command = " + command + ", arguments = " + args
 }
 
 // openInterpreter opens the interpreter that a #! line names.

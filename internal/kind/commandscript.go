@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -16,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -46,9 +49,7 @@ func (c commandLine) addTree(r *commandFiles) error {
 		return nil
 	}
 	if t.language == "python" {
-		if err := ignoreBytecode(r.p); err != nil {
-			return err
-		}
+		ignoreBytecode(r.p)
 	}
 	return r.addAbove(script, t.dir)
 }
@@ -84,7 +85,9 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
 	if s.Tree == "" {
 		fix = moveScript(s.Name, script.File)
-	} else if t, err := newCommandTree(w, s, r.p); err != nil {
+	} else if t, err := newCommandTree(w, s, r.p); errors.Is(err, errPackageOutside) && !w.Contains(script.File) {
+		fix = ""
+	} else if err != nil {
 		fix += ": " + err.Error()
 	} else if files, bytes, err := t.list(); err != nil {
 		fix += fmt.Sprintf(", once this is mended: %v", err)
@@ -92,19 +95,62 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 		fix += fmt.Sprintf(", which locks all %d files of it (%d kB)", len(files), (bytes+999)/1000)
 	}
 	if !w.Contains(script.File) {
-		fix += "; or declare the package itself, with npx or uvx as its command"
+		fix = strings.TrimPrefix(fix+"; or "+r.declarePackage(script, env), "; or ")
 	}
 	r.refused = append(r.refused, &evidence.Error{Subject: s.Name, Kind: evidence.Refused, Hint: fix,
 		Err: fmt.Errorf("%s may load %s, which no hash of the script covers", name, what)})
 	return nil
 }
 
+// declarePackage says how the package of a script that a package manager installed is declared itself.
+func (r *commandFiles) declarePackage(script *program.Script, env string) string {
+	var line []string
+	name := filepath.Base(script.File)
+	if module := moduleRE().FindStringSubmatch(filepath.ToSlash(script.File)); module != nil {
+		line = []string{"npx", "-y", module[1]}
+	} else if entries := findPackage(env, script.File); entries != "" {
+		dist, _, _ := strings.Cut(filepath.Base(filepath.Dir(entries)), "-")
+		if line = []string{"uvx", "--from", strings.ReplaceAll(dist, "_", "-"), name}; line[2] == name {
+			line = []string{"uvx", name}
+		}
+	}
+	if line == nil || script != r.p.Script {
+		return "declare the package itself, with npx or uvx as its command"
+	}
+	args := r.arguments[len(script.Words):]
+	if !script.First {
+		args = args[1:]
+	}
+	_, command, arguments := launcher.DescribeInner(append(line, args...))
+	return "declare the package itself: command = " + command + ", arguments = " + arguments
+}
+
+// findPackage returns the file that names a command of a package of python: of env, or of the python of the machine or
+// the user beside whose packages the command lies; "" if there is none.
+func findPackage(env, command string) string {
+	file, _, err := findConsoleScript(cmp.Or(env, filepath.Dir(filepath.Dir(command))), filepath.Base(command))
+	if err != nil {
+		return ""
+	}
+	return file
+}
+
+// moduleRE finds the package that a file is of, by the name that it is installed under.
+var moduleRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
+})
+
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
-// environment, too. It is only a proposal; "" if that one [isShared].
+// environment, too: that itself for a command of an environment elsewhere, beside which may be those of other tools. It
+// is only a proposal; "" if that one [isShared].
 func proposeTree(w *workspace.Workspace, script, env string) string {
 	best, top := filepath.Dir(script), host.RealPath(w.Dir)
 	within := w.Contains(script)
+	if modules, _, ok := strings.Cut(filepath.ToSlash(script), "/node_modules/"); ok && !within {
+		return modules + "/node_modules" // each package finds all others
+	}
+	inEnv := env != "" && strings.HasPrefix(script, host.RealPath(env)+string(filepath.Separator))
 	for dir := best; dir != filepath.Dir(dir) && !isShared(w.Host, dir); dir = filepath.Dir(dir) {
 		marks := slices.ContainsFunc([]string{"package.json", "node_modules", "deno.json", "pyproject.toml",
 			"requirements.txt"},
@@ -112,7 +158,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 				_, err := os.Lstat(filepath.Join(dir, name))
 				return err == nil
 			})
-		if marks || env != "" && host.RealPath(filepath.Dir(env)) == dir {
+		if marks || env != "" && host.RealPath(filepath.Dir(env)) == dir && (within || !inEnv) {
 			best = dir
 		}
 		if within && dir == top || !within && marks {
@@ -178,9 +224,15 @@ func (r *commandFiles) addAbove(s *program.Script, dir string) error {
 		return nil
 	}
 	if err := program.NoModulesAbove(s.Language, dir, r.w.Host.Getenv("HOME")); err != nil {
-		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused, Err: err,
-			Hint: "move that directory, or run 'hallmark pin " + r.p.Server + " --tree DIRECTORY' with one that " +
-				"holds both"})
+		hint := "move that directory"
+		if tree := proposeTree(r.w, s.File, ""); tree != "" && host.RealPath(r.w.Absolute(r.w.Dir, tree)) != dir {
+			hint = "run 'hallmark pin " + r.p.Server + " --tree " + host.QuoteArguments([]string{tree}) + "'"
+		}
+		if s == r.p.Script && !r.w.Contains(s.File) && moduleRE().MatchString(filepath.ToSlash(s.File)) {
+			hint = r.declarePackage(s, "") + "; or " + hint
+		}
+		r.refused = append(r.refused, &evidence.Error{Subject: r.p.Server, Kind: evidence.Refused,
+			Hint: hint, Err: err})
 	}
 	for _, name := range names {
 		for at := dir; ; at = filepath.Dir(at) {
@@ -228,22 +280,20 @@ func (r *commandFiles) restrictBun(s *program.Script) error {
 
 // ignoreBytecode keeps python from loading compiled code that was left beside a module, since the source is what is
 // hashed.
-func ignoreBytecode(p *program.Program) error {
+func ignoreBytecode(p *program.Program) {
 	s := p.Script
 	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // those of python
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
+	words := []string{"-B", "-X", "pycache_prefix=" + os.DevNull}
 	switch {
 	case !ignoresVariables:
 		p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
-	case !s.First:
-		p.Args = slices.Insert(p.Args, 1, "-B", "-X", "pycache_prefix="+os.DevNull)
+	case s.First:
+		p.InterpreterWords = words
 	default:
-		return evidence.Errorf(evidence.Refused, p.Server,
-			"name the interpreter itself in 'command', and the script as its first argument",
-			errors.New("its #! line keeps python from the variable by which it would leave compiled code alone"))
+		p.Args = slices.Insert(p.Args, 1, words...)
 	}
-	return nil
 }
 
 // findEnvironment returns the environment of python whose interpreter is started, "" if there is none. One of the

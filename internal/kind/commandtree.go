@@ -2,6 +2,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,10 +78,18 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 	return t, nil
 }
 
+// errPackageOutside is wrapped when a tree holds the command of a package, and not the package.
+var errPackageOutside = errors.New("its packages lie in")
+
 // findEnvironment finds python's environment, which must lie in the tree.
 func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, p *program.Program) error {
 	env := findEnvironment(w, p)
 	if env == "" {
+		entries := findPackage("", p.Script.File)
+		if _, ok := t.inside(host.RealPath(entries)); entries != "" && !ok {
+			return fmt.Errorf("%w %s, outside of the directory %s", errPackageOutside,
+				wire.Quoted(filepath.Dir(filepath.Dir(entries))), wire.Quoted(s.Tree))
+		}
 		return nil
 	}
 	shared, err := closure.SharesPackages(env)

@@ -158,8 +158,28 @@ const maxScript = 16 << 20
 // hintInstead says how a line of "uv run --with" is written so that its packages are locked.
 func hintInstead(t launcher.Target) string {
 	add := "add it to the project with 'uv add', and leave --with out"
-	line := t.OutsideProject()
-	if line == nil {
+	line, project, more := t.OutsideProject(), t.Dir, []string(nil)
+	for _, option := range t.IgnoredOptions {
+		switch name, value, _ := strings.Cut(option, " "); name {
+		case "--with-editable":
+			project = cmp.Or(project, value)
+		case "--with-requirements":
+			more = append(more, "-r", value)
+		}
+	}
+	switch {
+	case t.Bin != "" && project != "":
+		for _, p := range t.Packages {
+			more = append(more, p.Text)
+		}
+		add = host.QuoteArguments(append([]string{"uv", "add", "--project", project}, more...))
+		line = append([]string{"uv", "run", "--project", project, t.Bin}, t.Args...)
+		_, command, args := launcher.DescribeInner(line)
+		return "run '" + add + "', and declare command = " + command + ", arguments = " + args
+	case more != nil:
+		return "name each package of " + surface.Escape(more[1]) + " by a --with of its own, and leave " +
+			"--with-requirements out"
+	case line == nil:
 		return add
 	}
 	_, command, args := launcher.DescribeInner(line)

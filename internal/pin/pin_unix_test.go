@@ -35,7 +35,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			project, home := t.TempDir(), t.TempDir()
-			put(t, filepath.Join(project, "server"), "#!/bin/sh\necho $$ >pid\n"+script+"\n", 0o755)
+			put(t, filepath.Join(project, "server"), "#!/bin/sh\necho $$ >pid\necho >>starts\n"+script+"\n", 0o755)
 			put(t, filepath.Join(project, "hallmark.toml"),
 				"manifest_version = 1\n[providers.mcp.x]\ncommand = \"./server\"\n", 0o644)
 			var doing []string
@@ -55,7 +55,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			var err error
 			hang.Ends(t, "the pin", func() {
 				pinned, err = pin.Pin(t.Context(), h, project, nil, pin.Options{
-					Capture: 400 * time.Millisecond,
+					Capture: 600 * time.Millisecond, // so long that all four are started
 					Confirm: func(*pin.Pinned) (host.Consent, error) {
 						t.Error("consent was asked for")
 						return host.InformedConsent, nil
@@ -71,6 +71,10 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			}
 			if want := []string{"capturing what x shows: 4 starts", ""}; !slices.Equal(doing, want) {
 				t.Errorf("a person was told %q, want %q", doing, want)
+			}
+			starts, err := os.ReadFile(filepath.Join(project, "starts"))
+			if len(starts) > 4+1 || err != nil {
+				t.Errorf("it was started %d times, which are four and once alone: %v", len(starts), err)
 			}
 			for _, file := range []string{"hallmark.lock", "hallmark.surfaces"} {
 				if _, err := os.Lstat(filepath.Join(project, file)); !errors.Is(err, fs.ErrNotExist) {

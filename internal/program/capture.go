@@ -192,15 +192,17 @@ func (c *capturer) all(ctx context.Context, versions []string) error {
 	return c.alone(ctx, views)
 }
 
-// alone starts those that are left one after the other, and each again if it fails.
+// alone starts those that are left one after the other, and each again if it fails before its time is up: one that had
+// all its time, and nothing beside it, would not answer the next time either.
 func (c *capturer) alone(ctx context.Context, views []*clientView) error {
 	for _, s := range views {
 		if s.shown != nil {
 			continue
 		}
+		begun := time.Now()
 		err := c.one(ctx, s)
 		for _, wait := range captureRetryPauses {
-			if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
+			if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil || time.Since(begun) >= c.timeout {
 				break
 			}
 			select {

@@ -72,8 +72,8 @@ func (p *Program) useTree(slot *store.Slot, by closure.Installer, variables []st
 }
 
 // NoModulesAbove refuses a place from which node, or the named runtime, would load unverified
-// modules: node_modules in a directory above the slot, and two legacy directories in the user's
-// home.
+// modules: node_modules in a directory above the slot, which may be one itself, and two legacy directories in the
+// user's home.
 func NoModulesAbove(runtime, slot, home string) error {
 	var places []string
 	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
@@ -86,7 +86,7 @@ func NoModulesAbove(runtime, slot, home string) error {
 		places = append(places, filepath.Join(home, ".node_modules"), filepath.Join(home, ".node_libraries"))
 	}
 	for _, place := range places {
-		if _, err := os.Lstat(place); err == nil {
+		if _, err := os.Lstat(place); err == nil && place != slot {
 			return fmt.Errorf("%s would load modules from %s, which nobody verified", runtime, place)
 		}
 	}

@@ -20,6 +20,13 @@ func TestModulesAbove(t *testing.T) {
 	if err := NoModulesAbove("node", slot, filepath.Join(top, "home")); err != nil {
 		t.Skip("this machine's temporary files lie below modules: ", err)
 	}
+	modules := filepath.Join(top, "node_modules")
+	if err := NoModulesAbove("node", modules, ""); err != nil || os.MkdirAll(modules, 0o700) != nil {
+		t.Fatal(err)
+	}
+	if err := NoModulesAbove("node", modules, ""); err != nil {
+		t.Errorf("modules that are hashed themselves: %v", err)
+	}
 	for _, place := range []string{"store/node_modules", "node_modules", "home/.node_modules", "home/.node_libraries"} {
 		dir := filepath.Join(top, filepath.FromSlash(place))
 		if err := os.MkdirAll(dir, 0o700); err != nil {

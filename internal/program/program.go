@@ -57,6 +57,7 @@ type Program struct {
 	Executable       *process.Image
 	Interpreter      *process.Image // of a script
 	Script           *Script        // what an interpreter reads, if one is started
+	InterpreterWords []string       // of Interpreter, before those of the #! line
 	Args             []string       // argv
 	Path             string         // PATH that it was found through and gets
 	Dir              string         // that it is started in; "" for the project's
@@ -280,7 +281,7 @@ func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, 
 		return nil, err
 	}
 	return process.Exec(ctx, adm, p.Subjects, process.Command{
-		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...),
-		Env: env, Dir: cmp.Or(p.Dir, dir), Stderr: p.stderr,
+		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Words: p.InterpreterWords,
+		Args: append(slices.Clone(p.Args), more...), Env: env, Dir: cmp.Or(p.Dir, dir), Stderr: p.stderr,
 	})
 }

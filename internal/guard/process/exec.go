@@ -17,6 +17,7 @@ type Command struct {
 	Name        string   // the server's name, for messages
 	Exe         *Image   // verified executable or script
 	Interpreter *Image   // what runs Exe if that is a script, see Image.Interpreter; else nil
+	Words       []string // of Interpreter, before those of the #! line
 	Args        []string // argv including argv[0]
 	Env         []string // complete environment
 	Dir         string   // working directory; "" is the guard's own

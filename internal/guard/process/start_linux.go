@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +17,7 @@ func start(c Command) (*Process, error) {
 	if c.Interpreter != nil {
 		run = c.Interpreter
 		_, words, _ := c.Exe.Interpreter()
-		argv = append([]string{c.Interpreter.Chain[0]}, words...)
+		argv = slices.Concat([]string{c.Interpreter.Chain[0]}, c.Words, words)
 		if c.Exe.ByName(c.Interpreter) {
 			if err := c.Exe.CheckUnchanged(); err != nil {
 				return nil, err

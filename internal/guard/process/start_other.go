@@ -4,6 +4,7 @@ package process
 
 import (
 	"os"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
@@ -17,7 +18,7 @@ func start(c Command) (*Process, error) {
 		}
 		run = c.Interpreter
 		_, words, _ := c.Exe.Interpreter()
-		argv = append([]string{c.Interpreter.Chain[0]}, words...)
+		argv = slices.Concat([]string{c.Interpreter.Chain[0]}, c.Words, words)
 		argv = append(argv, c.Exe.Path())
 		argv = append(argv, c.Args[1:]...)
 	}
