@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 )
@@ -40,8 +41,8 @@ type SourceLock struct {
 // Subject names the facet in evidence: "NAME@VERSION".
 func (l FacetLock) Subject(name string) string { return FacetSubject(name, l.Version) }
 
-// FacetSubject names a version of a facet in evidence.
-func FacetSubject(name, version string) string { return name + "@" + version }
+// FacetSubject names a version of a facet in evidence. The version may not be known yet.
+func FacetSubject(name, version string) string { return strings.TrimSuffix(name+"@"+version, "@") }
 
 // AssetsSubject names the list of a facet's members and their digests.
 func AssetsSubject(subject string) string { return "assets of " + subject }

@@ -245,3 +245,10 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// Before a facet's version is known its subject is its name.
+func TestFacetSubject(t *testing.T) {
+	if of, before := FacetSubject("@acme/a", "1.0.0"), FacetSubject("@acme/a", ""); of != "@acme/a@1.0.0" || before != "@acme/a" {
+		t.Errorf("%s, %s", of, before)
+	}
+}

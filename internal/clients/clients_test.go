@@ -502,6 +502,7 @@ func TestBroken(t *testing.T) {
 		{"a.json", `{"a" 1}`, "a ':' is missing"},
 		{"a.json", `{"a": }`, "a value is missing"},
 		{"a.json", "{\n\"a\": \"x\n\"}", "line 2"},
+		{"a.json", "{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> b\n}", "merge conflict"},
 		{"a.json", `{"a": 1 "b": 2}`, "a ',' or '}' is missing"},
 		{"a.json", `{"a": /* }`, "comment"},
 		{"a.json", `{"a": "\u12"}`, "escape"},

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	projectfiles "github.com/hallmark-mcp/hallmark/project"
 )
 
 // Format is the format of a file.
@@ -37,6 +39,15 @@ func (f Format) Parse(data []byte, strict bool) (*Node, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8")
 	}
+	n, err := f.read(data, strict)
+	if err != nil && projectfiles.HasConflict(data) {
+		return nil, errors.New("has merge conflict markers")
+	}
+	return n, err
+}
+
+// read reads the bytes of a file, see [Format.Parse].
+func (f Format) read(data []byte, strict bool) (*Node, error) {
 	switch f {
 	case TOML:
 		return readTOML(data)

@@ -41,8 +41,11 @@ func (k ecosystem) request(d Declaration) (of request, report evidence.Report) {
 		}
 		e := evidence.Fact(pinned, found)
 		if found == "" {
-			e.Reason = "no version was given; the newest that " + k.resolver + " finds now is locked. Write it into " +
-				project.ConfigFile
+			e.Reason = "no version was given"
+			if named.Spec != "" {
+				e.Reason = fmt.Sprintf("%+q is not one version", named.Spec)
+			}
+			e.Reason += "; the newest that " + k.resolver + " finds now is locked. Write it into " + project.ConfigFile
 		}
 		report = append(report, e)
 		of.requirements = append(of.requirements, named.Requirement())

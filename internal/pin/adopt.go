@@ -30,6 +30,7 @@ type adoption struct {
 	files   []clients.File
 	entries []adoptedEntry   // those that are pinned, save those that run hallmark already
 	add     []project.Server // those that hallmark.toml did not declare
+	changed []project.Server // those that it declares in the version that no client starts any more
 	config  []byte           // hallmark.toml with these; nil if it had them all
 	failed  []*Pinned        // those that cannot be taken over
 	seen    []string         // names of the entries that were looked at
@@ -89,10 +90,7 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 	for _, f := range files {
 		servers, _ := clients.Load(f) // of a file that cannot be read nothing is known
 		for _, e := range servers {
-			if !clients.IsRunEntry(e) {
-				continue
-			}
-			if line, _ := clients.ReadRunLine(e.Args[1:], false); line.Name == s.Name && line.Project == w.Dir {
+			if runs(w, e, s.Name) {
 				addGiven(out, s, e)
 			}
 		}
@@ -214,21 +212,32 @@ func (a *adoption) tryRewrite(data []byte, s clients.Server, as string) error {
 	}
 	a.entries = a.entries[:len(a.entries)-1]
 	if !slices.ContainsFunc(a.entries, func(e adoptedEntry) bool { return e.as == as }) {
-		a.add = slices.DeleteFunc(a.add, func(d project.Server) bool { return d.Name == as })
+		isIt := func(d project.Server) bool { return d.Name == as }
+		a.add, a.changed = slices.DeleteFunc(a.add, isIt), slices.DeleteFunc(a.changed, isIt)
 	}
 	return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
 		"write the entry in a plainer way, or leave it as it is", err)
 }
 
-// declare adds those of the servers called names that hallmark.toml does not declare to it.
+// declare adds those of the servers called names that hallmark.toml does not declare to it, and changes the versions of
+// others.
 func (a *adoption) declare(w *workspace.Workspace, names []string) (err error) {
-	a.add = slices.DeleteFunc(a.add, func(s project.Server) bool { return !slices.Contains(names, s.Name) })
-	if a.config = nil; len(a.add) == 0 {
+	isOther := func(s project.Server) bool { return !slices.Contains(names, s.Name) }
+	a.add, a.changed = slices.DeleteFunc(a.add, isOther), slices.DeleteFunc(a.changed, isOther)
+	if a.config = nil; len(a.add)+len(a.changed) == 0 {
 		w.Config, err = parseText(w.Text)
 		return err
 	}
-	if a.config, err = workspace.AddServers(w.Text, a.add); err != nil {
-		return err
+	a.config = w.Text
+	for _, s := range a.changed {
+		if a.config, err = workspace.SetLaunch(a.config, s); err != nil {
+			return err
+		}
+	}
+	if len(a.add) > 0 {
+		if a.config, err = workspace.AddServers(a.config, a.add); err != nil {
+			return err
+		}
 	}
 	w.Config, err = project.ParseConfig(a.config)
 	return err
@@ -297,7 +306,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 	if err != nil {
 		return "", err
 	}
-	if !known {
+	if !known && !slices.ContainsFunc(a.changed, func(d project.Server) bool { return d.Name == mine.Name }) {
 		if _, err := workspace.AddServers(nil, []project.Server{mine}); err != nil {
 			return "", evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
 				"", fmt.Errorf("cannot be declared in %s: %w", project.ConfigFile, err))
@@ -356,6 +365,9 @@ func refuseUnguardable(s clients.Server) error {
 // of their client; in a project two such are an error.
 func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *project.Server) (known bool, err error) {
 	find := func(name string) (project.Server, string) {
+		if i := slices.IndexFunc(a.changed, func(o project.Server) bool { return o.Name == name }); i >= 0 {
+			return a.changed[i], "another entry of that name"
+		}
 		if d, ok := w.Config.Servers[name]; ok {
 			return d, project.ConfigFile
 		}
@@ -386,7 +398,46 @@ func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *pr
 			maps.Equal(declared.Headers, mine.Headers) {
 			return true, nil
 		}
+		if by == project.ConfigFile && isOtherVersion(declared, *mine) && !isStarted(w, mine.Name) {
+			a.changed = append(a.changed, *mine)
+			return false, nil
+		}
 	}
+}
+
+// isOtherVersion reports whether a server differs from the declared one in the version of its package only.
+func isOtherVersion(declared, mine project.Server) bool {
+	if declared.Facet != "" || declared.Command != mine.Command || !sameElements(declared.Variables, mine.Variables) ||
+		len(declared.Arguments) != len(mine.Arguments) {
+		return false
+	}
+	differ := 0
+	for i, arg := range mine.Arguments {
+		if arg != declared.Arguments[i] {
+			differ++
+		}
+	}
+	a, b := launcher.Parse(declared.Command, declared.Arguments), launcher.Parse(mine.Command, mine.Arguments)
+	return differ == 1 && len(a.Packages) == 1 && len(b.Packages) == 1 && a.Packages[0].Name == b.Packages[0].Name &&
+		a.Packages[0].Text != b.Packages[0].Text
+}
+
+// isStarted reports whether an entry of the user's clients starts the server of their project called name, or may.
+func isStarted(w *workspace.Workspace, name string) bool {
+	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+	return err != nil || slices.ContainsFunc(files, func(f clients.File) bool {
+		servers, err := clients.Load(f)
+		return err != nil || slices.ContainsFunc(servers, func(s clients.Server) bool { return runs(w, s, name) })
+	})
+}
+
+// runs reports whether an entry starts the server of w called name.
+func runs(w *workspace.Workspace, s clients.Server, name string) bool {
+	if !clients.IsRunEntry(s) {
+		return false
+	}
+	line, _ := clients.ReadRunLine(s.Args[1:], false)
+	return line.Name == name && line.Project == w.Dir
 }
 
 // userServerName returns the nth name to try for the server of an entry: its own, then with its client's, then

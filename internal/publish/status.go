@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -54,6 +55,10 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return setArchiveStatus(ctx, o, subject)
 	}
 	before, err := readVersions(ctx, o)
+	if trail.IsNotFound(err) {
+		return 0, evidence.Errorf(evidence.Validation, subject, "if it is no server but an archive, say which: "+
+			"--archive facet, --archive artifact (a server packed from source) or --archive plugin", err)
+	}
 	if err != nil {
 		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
 	}

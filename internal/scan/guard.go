@@ -122,7 +122,11 @@ func (e *scannedEntry) openProjectOfRun(line clients.RunLine) (openedProject, er
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, errors.New("its project " + clients.QuoteText(dir) + " is gone")
 	}
-	return v, errors.New("its project cannot be read: " + err.Error())
+	why, _, _ := strings.Cut("its project cannot be read: "+err.Error(), "\n")
+	if told := (*evidence.Error)(nil); errors.As(err, &told) && told.Hint != "" {
+		why += "; " + told.Hint
+	}
+	return v, errors.New(why)
 }
 
 // owedClaim is the claim that the project's lock owes about the server that the entry runs.

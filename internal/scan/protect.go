@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -252,7 +253,7 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	case out.moved:
 		out.Outcome = OutcomeOpen
 	case s.Runs != nil && s.Runs.Project == place:
-		out.Err = evidence.Errorf(evidence.Refused, s.Name, back+", and 'hallmark protect' locks that anew",
+		out.Err = evidence.Errorf(evidence.Refused, s.Name, restoring(h, s, back),
 			fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
@@ -262,6 +263,18 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Outcome = OutcomeOpen
 	}
 	return out.Err
+}
+
+// restoring says how an entry is protected again that is not any more: by 'hallmark undo', of which back says what it
+// does, and which refuses an entry whose arguments were edited.
+func restoring(h *host.Host, s Server, back string) string {
+	w := workspace.Workspace{Host: h, Dir: s.Runs.Project}
+	args := w.RunArguments(s.Runs.Name)
+	if slices.Equal(s.Arguments, args) {
+		return back + ", and 'hallmark protect' locks that anew"
+	}
+	text, _ := json.Marshal(args) // of texts
+	return "its arguments were edited: write " + string(text) + " as its arguments again"
 }
 
 // autoApproved says that a client calls the tools of a server without asking; "" if it does not.

@@ -107,6 +107,9 @@ type statusChange struct {
 }
 
 func (x *statusChange) run(c *cobra.Command, names []string) error {
+	if at := strings.LastIndex(names[0], "@"); at > 0 && len(names) == 1 { // NAME@VERSION, as other commands take it
+		names = []string{names[0][:at], names[0][at+1:]}
+	}
 	x.o.Name, x.o.Archive = names[0], ledger.Kind(x.archive)
 	switch {
 	case x.o.Status == "":

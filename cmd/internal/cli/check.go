@@ -169,6 +169,9 @@ func printClosing(w io.Writer, checked check.Result) error {
 	for _, each := range checked.Unseen {
 		fmt.Fprintf(&b, "not looked at: %s\n", surface.Escape(each))
 	}
+	if slices.ContainsFunc(checked.Verdict.Findings, check.IsUnseen) {
+		b.WriteString("  hint: 'hallmark install' fetches facets, the first 'hallmark run NAME' what a server runs\n")
+	}
 	fmt.Fprintf(&b, "%d of %d verified", checked.Sound, checked.Entries)
 	if refused := len(checked.Verdict.Refused()); refused > 0 {
 		fmt.Fprintf(&b, ", %s refused", evidence.Count(refused, "finding"))

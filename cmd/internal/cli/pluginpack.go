@@ -213,8 +213,12 @@ func warnOfPacked(a *app.App, signed policy.Verdict, left []string) {
 			surface.Escape(f.Evidence.Reason))
 	}
 	for _, path := range left {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name,
-			surface.Escape(path))
+		advice := ""
+		if path == "package.json" {
+			advice = `; if it has a "type", write a dist/package.json with that, so that Node reads the .js files alike`
+		}
+		fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out%s\n", a.Name,
+			surface.Escape(path), advice)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Loads plugins into an MCP server: each is checked by hallmark, loaded from a private copy of what was
 // checked, held against what it declares, and only then offered.
-import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { OperationError, PluginError, ValidationError } from './errors.js';
@@ -27,6 +27,19 @@ const flagsIn = (tier, flags) => ({ ...flags, SANDBOX_AVAILABLE: tier === 3, PLU
 // byTrust is the tier of a plugin where its host says nothing: the host's own process is for those that a trusted key
 // signed, with all that runs.
 const byTrust = ({ manifest, trusted }) => (trusted && manifest.dependenciesPolicy !== 'sandbox-required' ? 1 : 3);
+
+// makeRoom makes the directory of the private copies, with one for each tier. Node looks for the nearest package.json above
+// a script; in tier 3 older ones fail at the first that they may not read, so that one is there.
+async function makeRoom() {
+  const room = await realpath(await mkdtemp(join(tmpdir(), 'hallmark-plugins-')));
+  for (const tier of Object.keys(tiers)) await mkdir(join(room, tier));
+  await writeFile(join(room, '3', 'package.json'), '{}');
+  return room;
+}
+
+// Node before 20.19 and 22.7 reads a .js as CommonJS unless a package.json says otherwise.
+const notModule = /Cannot use import statement outside a module|Unexpected token 'export'/;
+const moduleHint = 'its author writes {"type": "module"} into dist/package.json, or calls the files .mjs; Node 20.19, 22.7 and newer load it as it is';
 
 const isTier = (tier) => [1, 2, 3].includes(tier);
 
@@ -57,7 +70,7 @@ export class PluginHost {
   async load(plugins, server) {
     if (this.#closed) throw new OperationError('the host is closed');
     const began = performance.now();
-    this.#room ??= await realpath(await mkdtemp(join(tmpdir(), 'hallmark-plugins-')));
+    this.#room ??= await makeRoom();
     const summary = { loaded: [], skipped: [], failed: [], warnings: [], timings: {}, stats: {} };
     const checked = await this.#check([plugins].flat(), summary);
     const verified = performance.now();
@@ -107,7 +120,7 @@ export class PluginHost {
   async #verify(path) {
     const { tier: choice, warn } = this.#options;
     const check = async (tier) => {
-      const root = join(this.#room, String(this.#rooms++));
+      const root = join(this.#room, String(tier), String(this.#rooms++));
       const answer = await this.#gates.get(tier).verify(path, root);
       return { ...answer, path, root, tier, manifest: JSON.parse(await readFile(join(root, 'mcp-plugin.json'), 'utf8')) };
     };
@@ -172,6 +185,7 @@ export class PluginHost {
     } catch (e) {
       await session?.close?.();
       const error = e instanceof PluginError ? e : new OperationError(String(e?.message ?? e), { plugin: name, cause: e });
+      if (notModule.test(error.message)) error.hint ??= moduleHint;
       summary.failed.push({ name, path, error });
     }
   }

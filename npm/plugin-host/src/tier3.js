@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OperationError, PolicyError } from './errors.js';
 import { dependenciesOf, linkPackages } from './externals.js';
@@ -45,7 +45,7 @@ function inherited(own) {
 
 function nodeArguments(plugin, limits, readable, flag) {
   const { rules } = plugin;
-  const args = [flag];
+  const args = [flag, `--allow-fs-read=${join(dirname(realpathSync(plugin.root)), 'package.json')}`];
   const within = (dir) => join(dir, '*');
   for (const dir of new Set([plugin.root, realpathSync(plugin.root), isolate, ...readable])) args.push(`--allow-fs-read=${within(dir)}`);
   if (rules.fsRead) for (const dir of plugin.readable ?? []) args.push(`--allow-fs-read=${within(dir)}`);

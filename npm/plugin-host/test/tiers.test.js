@@ -75,6 +75,21 @@ for (const [name, { files, capabilities, calls }] of Object.entries(plugins)) {
   });
 }
 
+// Node before 20.19 asks for the nearest package.json of each .js, and fails at the first that it may not read.
+test('tier 3: a package.json ends what Node looks for above a plugin', async (t) => {
+  const dir = plugin(room(t), 'nearest', { 'index.js': `const { readFileSync } = require('node:fs');
+    exports.createPlugin = (server) => server.tool('nearest', {}, async () => ({ content: [{ type: 'text', text: readFileSync(__dirname + '/../../package.json', 'utf8') }] }));` },
+  { capabilities: { tools: ['nearest'] }, permissions: { fsRead: true } });
+  const { session, failed } = await load(t, dir, 3);
+  assert.equal(failed, undefined, String(failed));
+  assert.equal((await session.callTool('nearest', {})).content[0].text, '{}');
+});
+
+test('a module that Node reads as CommonJS: the hint says what its author does', async (t) => {
+  const dir = plugin(room(t), 'old', { 'index.js': `throw new SyntaxError('Cannot use import statement outside a module');` });
+  for (const tier of [1, 3]) assert.match((await load(t, dir, tier)).failed.hint, /"type": "module"/);
+});
+
 describe('schemas of zod', () => {
   let packages;
   before(() => {
