@@ -22,16 +22,16 @@ func TestOutsideProject(t *testing.T) {
 	}
 	s := clients.Server{Command: "uv", Args: []string{"run", "--with", "fastmcp", "fastmcp", "run", "/s.py"}}
 	for name, c := range map[string]struct {
-		w    workspace.Workspace
+		w    *workspace.Workspace
 		want string
 	}{
-		"the user's own":      {workspace.Workspace{Dir: project, Home: project}, "uvx"},
-		"no project":          {workspace.Workspace{Dir: empty}, "uvx"},
-		"below a project":     {workspace.Workspace{Dir: filepath.Join(project, "a")}, "uv"},
-		"with a project":      {workspace.Workspace{Dir: project}, "uv"},
-		"with an environment": {workspace.Workspace{Dir: environment}, "uv"},
+		"the user's own":      {&workspace.Workspace{Dir: project, Home: project}, "uvx"},
+		"no project":          {&workspace.Workspace{Dir: empty}, "uvx"},
+		"below a project":     {&workspace.Workspace{Dir: filepath.Join(project, "a")}, "uv"},
+		"with a project":      {&workspace.Workspace{Dir: project}, "uv"},
+		"with an environment": {&workspace.Workspace{Dir: environment}, "uv"},
 	} {
-		if got := outsideProject(&c.w, s); got.Command != c.want {
+		if got := outsideProject(c.w, s); got.Command != c.want {
 			t.Errorf("%s: %s %q", name, got.Command, got.Args)
 		}
 	}
