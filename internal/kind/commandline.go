@@ -297,6 +297,6 @@ func bringBack(name string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	return "bring the file back; or correct the entry in " + project.ConfigFile + ", and run 'hallmark pin " + name +
+	return "restore the file, or correct the entry in " + project.ConfigFile + ", and run 'hallmark pin " + name +
 		"'"
 }
