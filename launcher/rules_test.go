@@ -222,6 +222,7 @@ func TestOutsideProject(t *testing.T) {
 		"uv run --with mcp[cli] mcp run /s.py":                            "uvx --from mcp[cli] mcp run /s.py",
 		"/opt/uv run --frozen --with mcp[cli] --with idna mcp run /s.py":  "uvx --from mcp[cli] --with idna mcp run /s.py",
 		"uv run --no-project --isolated --with fastmcp fastmcp run /s.py": "uvx --from fastmcp fastmcp run /s.py",
+		"uv run --with aiohttp --with fastmcp fastmcp run /s.py":          "uvx --from fastmcp --with aiohttp fastmcp run /s.py",
 		"uv run --with clickhouse --python 3.12 clickhouse":               "uvx --python 3.12 --from clickhouse clickhouse",
 		"uv run --with mcp /s.py":                                         "",
 		"uv run --with mcp python /s.py":                                  "",
