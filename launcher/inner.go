@@ -53,6 +53,12 @@ func (t Target) RunsScript() bool {
 		slices.Contains(scriptRunners, t.Packages[0].Name)
 }
 
+// IsScriptRunner reports whether a module of python, such as "fastmcp.cli", is of such a package.
+func IsScriptRunner(module string) bool {
+	top, _, _ := strings.Cut(module, ".")
+	return slices.Contains(scriptRunners, top)
+}
+
 // InnerLine is [Target.InnerLine] for the arguments that a server gets. An image brings its own
 // interpreters and files, so there only fetching counts.
 func InnerLine(args []string, image bool) []string {

@@ -243,7 +243,9 @@ func (t Target) OutsideProject() []string {
 			return nil
 		}
 	}
-	for i, p := range t.Packages {
+	named := func(p Package) bool { return p.Name == t.Bin } // whose command it is, wherever it stands
+	at := max(0, slices.IndexFunc(t.Packages, named))
+	for i, p := range slices.Concat(t.Packages[at:at+1], t.Packages[:at], t.Packages[at+1:]) {
 		if p.Ecosystem != PyPI {
 			return nil
 		}

@@ -156,6 +156,10 @@ func TestRedact(t *testing.T) {
 		{[]string{"https://a.example.com/mcp/" + hex32}, []string{"https://a.example.com/mcp/<redacted>"}},
 		{[]string{"a.example.com/mcp/" + hex32 + "/" + hex32}, []string{"a.example.com/mcp/<redacted>/<redacted>"}},
 		{[]string{"/x/Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk"}, []string{"/x/<redacted>"}},
+		// The path of a file is no secret, and hides none behind it.
+		{[]string{"--token", "/k/my key.json", "-e", "API_KEY=/k/a.pem"}, []string{"--token", "/k/my key.json", "-e", "API_KEY=/k/a.pem"}},
+		{[]string{"-c", "API_KEY=/k/a PASSWORD=hunter2 node s.js"}, []string{"-c", "API_KEY=<redacted>"}},
+		{[]string{"--token", "/mcp?key=hunter2.abc"}, []string{"--token", "<redacted>"}},
 	} {
 		if got := Redact(c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%q becomes %q, want %q", c.args, got, c.want)
@@ -203,6 +207,7 @@ func TestIsSecret(t *testing.T) {
 		{"GOOGLE_APPLICATION_CREDENTIALS", "/home/u/service account.json", false}, {"PRIVATE_KEY", "~/.ssh/id_ed25519", false},
 		{"GOOGLE_OAUTH_CREDENTIALS", `C:\Users\u\gcp-oauth.keys.json`, false}, {"PRIVATE_KEY", "./rsa_key.p8", false},
 		{"SECRET_KEY", "/9j4AAQSkZJRgABAQ/x+5z", true}, {"PASSWORD", "/hunter.2", true}, {"PASSWORD", "hunter2.json", true},
+		{"TOKEN", "/mcp?key=hunter2.abc", true},
 		{"STORAGE", "/x/workspaceStorage/" + strings.Repeat("0a", 16), false},
 	} {
 		if got := IsSecret(c.name, c.value); got != c.want {
@@ -217,6 +222,7 @@ func TestOutsideProject(t *testing.T) {
 		"uv run --with mcp[cli] mcp run /s.py":                            "uvx --from mcp[cli] mcp run /s.py",
 		"/opt/uv run --frozen --with mcp[cli] --with idna mcp run /s.py":  "uvx --from mcp[cli] --with idna mcp run /s.py",
 		"uv run --no-project --isolated --with fastmcp fastmcp run /s.py": "uvx --from fastmcp fastmcp run /s.py",
+		"uv run --with aiohttp --with fastmcp fastmcp run /s.py":          "uvx --from fastmcp --with aiohttp fastmcp run /s.py",
 		"uv run --with clickhouse --python 3.12 clickhouse":               "uvx --python 3.12 --from clickhouse clickhouse",
 		"uv run --with mcp /s.py":                                         "",
 		"uv run --with mcp python /s.py":                                  "",

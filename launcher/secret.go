@@ -90,7 +90,7 @@ func Redact(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = redact(arg)
-		if i == 0 || isReference(arg) || strings.HasPrefix(arg, "-") {
+		if i == 0 || isReference(arg) || secretFile().MatchString(arg) || strings.HasPrefix(arg, "-") {
 			continue
 		}
 		if secretFlag().MatchString(args[i-1]) || keyFlag().MatchString(args[i-1]) && looksKey(arg) ||
@@ -112,7 +112,8 @@ func redact(s string) string {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
 			value := strings.Trim(m[2], `"'`)
-			if isReference(value) || re == shortOption() && !looksChosen(value) {
+			isFile := secretFile().MatchString(value) && !strings.ContainsAny(value, " \t\r\n") // else of a line
+			if isReference(value) || isFile || re == shortOption() && !looksChosen(value) {
 				return found
 			}
 			if _, rest, ok := strings.Cut(value, " "); ok && re == assignedSecret() && isReference(rest) {
@@ -148,7 +149,7 @@ func redactLong(s string) string {
 
 // IsSecret reports whether what a variable or a header of that name holds looks like a secret.
 func IsSecret(name, value string) bool {
-	if secretEnd().MatchString(name) {
+	if secretEnd().MatchString(name) && !secretFile().MatchString(value) {
 		value = "secret=" + value
 	}
 	return redact(value) != value
@@ -169,13 +170,12 @@ var example = sync.OnceValue(func() *regexp.Regexp {
 
 // secretFile is the path of a file, which holds the secret in the place of the configuration.
 var secretFile = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:~|\.{1,2}|[A-Za-z]:)?[\\/].*\.[A-Za-z][A-Za-z0-9]{1,7}$|^~[\\/]\S+$`)
+	return regexp.MustCompile(`^(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^?&=]*\.[A-Za-z][A-Za-z0-9]{1,7}$|^~[\\/][^\s?&=]+$`)
 })
 
-// isReference reports whether a value is empty, a reference, the path of a file, or an example that the user is to
-// replace.
+// isReference reports whether a value is empty, a reference, or an example that the user is to replace.
 func isReference(v string) bool {
-	return v == "" || reference().MatchString(v) || example().MatchString(v) || secretFile().MatchString(v)
+	return v == "" || reference().MatchString(v) || example().MatchString(v)
 }
 
 // looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor

@@ -98,10 +98,11 @@ func (w *wrapping) looseAssets(all layout, items []Item) (loose []Item) {
 		for _, kind := range []string{"agents", "commands"} {
 			dir, _, found := strings.Cut("/"+p, "/"+kind+"/")
 			dir = path.Clean(strings.TrimPrefix(dir, "/"))
-			form, _, _ := all.in(dir).form(NewestWrapRule)
-			ofClient := dir[0] == '.' && !strings.Contains(dir, "/")
-			if found && path.Ext(p) == ".md" && ofClient && form == "" && !seen[dir] {
-				seen[dir] = true
+			if !found || path.Ext(p) != ".md" || dir[0] != '.' || strings.Contains(dir, "/") || seen[dir] {
+				continue
+			}
+			seen[dir] = true
+			if form, _, _ := all.in(dir).form(NewestWrapRule); form == "" {
 				loose = append(loose, Item{Form: FormPlugin, Path: dir, Empty: true,
 					Why: "its agents and commands belong to no plugin; " + makePlugin})
 			}

@@ -128,10 +128,7 @@ func (r *commandFiles) declarePackage(script *program.Script, env string) string
 // findPackage returns the file that names a command of a package of python: of env, or of the python of the machine or
 // the user beside whose packages the command lies; "" if there is none.
 func findPackage(env, command string) string {
-	file, _, err := findConsoleScript(cmp.Or(env, filepath.Dir(filepath.Dir(command))), filepath.Base(command))
-	if err != nil {
-		return ""
-	}
+	file, _, _ := findConsoleScript(cmp.Or(env, filepath.Dir(filepath.Dir(command))), filepath.Base(command))
 	return file
 }
 

@@ -229,7 +229,8 @@ func environmentPython(env string) string {
 	return filepath.Join(env, "bin", "python")
 }
 
-// findConsoleScript returns the entry point that an environment has under a name, and the file that says so.
+// findConsoleScript returns the entry point that an environment has under a name, and the file that says so: also of
+// two, which is an error.
 func findConsoleScript(env, name string) (file, entry string, err error) {
 	places := "lib/python3*/site-packages/*.dist-info/entry_points.txt"
 	if runtime.GOOS == "windows" {
@@ -255,7 +256,7 @@ func findConsoleScript(env, name string) (file, entry string, err error) {
 		case !entryPointRE().MatchString(found):
 			return "", "", fmt.Errorf("its entry point %s is none that can be called", wire.Quoted(found))
 		case file != "":
-			return "", "", fmt.Errorf("two packages of its environment have a command %s", wire.Quoted(name))
+			return file, "", fmt.Errorf("two packages of its environment have a command %s", wire.Quoted(name))
 		default:
 			file, entry = at, found
 		}

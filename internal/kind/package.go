@@ -108,7 +108,7 @@ func (k ecosystem) Resolve(ctx context.Context, d Declaration) (r Resolved, err 
 	if err := k.start(r.Program, d.Workspace, installed, compiled, *entry); err != nil {
 		return r, err
 	}
-	err = k.addNamedCode(ctx, d.Workspace, d.Server, r.Program, entry.Arguments, nil)
+	err = k.addNamedCode(ctx, d.Workspace, d.Server, r.Program, *entry, nil)
 	maps.Copy(entry.Artifacts, r.Program.Artifacts)
 	return r, err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -22,12 +23,12 @@ import (
 // code, so the files of code that the arguments name are artifacts of the entry, as those of a local program are, and
 // so is the directory that 'tree' names.
 
-// addNamedCode hashes the code that arguments of a package name, and compares it with locked, which is nil if the
-// package is being locked. p is what starts the package.
+// addNamedCode hashes the code that the arguments of an entry, of a package, name, and compares it with locked, which
+// is nil if the package is being locked. p is what starts the package.
 func (k ecosystem) addNamedCode(ctx context.Context, w *workspace.Workspace, s project.Server, p *program.Program,
-	arguments []string, locked *project.ServerLock) error {
+	entry project.ServerLock, locked *project.ServerLock) error {
 	r := newCommandFiles(w, p, s)
-	r.arguments = arguments
+	r.arguments = entry.Arguments
 	if err := r.addNamedFiles(); err != nil {
 		return err
 	}
@@ -36,7 +37,7 @@ func (k ecosystem) addNamedCode(ctx context.Context, w *workspace.Workspace, s p
 	if err != nil {
 		return err
 	}
-	if err := k.judgeNeighbours(r, s, named, t); err != nil || len(r.items) == 0 {
+	if err := k.judgeNeighbours(r, s, entry.Entry, named, t); err != nil || len(r.items) == 0 {
 		return err
 	}
 	if k.ignoreBytecode != nil && p.Executable != nil {
@@ -65,9 +66,11 @@ func (k ecosystem) addPackageTree(r *commandFiles, s project.Server) (*commandTr
 
 // judgeNeighbours looks at what lies beside the named files that are not in the tree t, which may be nil. A package
 // that only runs the script which it is told to is refused with such a script, or with none; what any other does with
-// a file is not known, so that it is said what the file may load.
-func (k ecosystem) judgeNeighbours(r *commandFiles, s project.Server, named []string, t *commandTree) error {
-	runs := launcher.Parse(s.Command, s.Arguments).RunsScript()
+// a file is not known, so that it is said what the file may load. So is one whose entry point is of such a package.
+func (k ecosystem) judgeNeighbours(r *commandFiles, s project.Server, entry string, named []string,
+	t *commandTree) error {
+	module, _, isModule := strings.Cut(entry, ":") // of python
+	runs := launcher.Parse(s.Command, s.Arguments).RunsScript() || isModule && launcher.IsScriptRunner(module)
 	if runs && len(named) == 0 {
 		return evidence.Errorf(evidence.Refused, s.Name, "name the script in its arguments, as a file that is there",
 			errors.New("the package runs the script that it is told to, and its arguments name none"))
@@ -160,7 +163,7 @@ func FindNamedCode(w *workspace.Workspace, s project.Server, entry project.Serve
 // checkNamedCode compares the code that the arguments of a locked package name, without starting anything.
 func (k ecosystem) checkNamedCode(ctx context.Context, l Locked, path string) (evidence.Report, error) {
 	p := &program.Program{Server: l.Server.Name, Path: path, OwnKey: l.Entry.Ref, Runtime: l.Approval.Runtime}
-	err := k.addNamedCode(ctx, l.Workspace, l.Server, p, l.Entry.Arguments, &l.Entry)
+	err := k.addNamedCode(ctx, l.Workspace, l.Server, p, l.Entry, &l.Entry)
 	if errors.Is(err, os.ErrNotExist) || evidence.ClassOf(err) == evidence.Refused {
 		return evidence.Report{unreadableEvidence(evidence.Claim{Subject: l.Entry.Ref, Scheme: evidence.Unhashed,
 			Authority: evidence.Lock, Where: project.LockFile, Text: "code that its arguments name, as 'run' reads it"},

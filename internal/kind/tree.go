@@ -65,7 +65,7 @@ func (k ecosystem) Open(ctx context.Context, l Locked) (o Opened, err error) {
 	}
 	before := len(o.Program.Report)
 	if err = k.start(o.Program, l.Workspace, slot, compiled, l.Entry); err == nil {
-		err = k.addNamedCode(ctx, l.Workspace, l.Server, o.Program, l.Entry.Arguments, &l.Entry)
+		err = k.addNamedCode(ctx, l.Workspace, l.Server, o.Program, l.Entry, &l.Entry)
 		o.Report = append(o.Report, missingArtifacts(l.Entry, o.Program)...)
 	}
 	o.Report = append(o.Report, o.Program.Report[before:]...)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -27,7 +28,8 @@ func MoveProgram(ctx context.Context, h *host.Host, dir string, entries []Entry,
 	for path, chosen := range byFile {
 		more, err := moveIn(w, clients.FileAt(path), chosen, program)
 		if err != nil {
-			return refuseRestoring(clients.FileAt(path), err)
+			return evidence.Errorf(evidence.Refused, path, "write "+host.QuoteArguments([]string{program})+
+				" as the command of its entries that start Hallmark", err)
 		}
 		files = append(files, more...)
 	}
@@ -62,6 +64,9 @@ func moveIn(w *workspace.Workspace, f clients.File, chosen []Entry, program stri
 		var change clients.Change
 		if data, change, err = clients.Rewrite(data, now[s], program, now[s].Args); err != nil {
 			return nil, err
+		}
+		if !strings.Contains(kept[o].Now, change.Was) { // its client wrote it in another layout
+			change.Was, change.Now = clients.Quote(now[s].Command), clients.Quote(program)
 		}
 		kept[o].Now = strings.Replace(kept[o].Now, change.Was, change.Now, 1)
 	}

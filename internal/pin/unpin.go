@@ -378,13 +378,13 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 	return files, nil
 }
 
-// restoreCopies returns data, of a client's file, in which also those entries are what original was that its client
-// renamed or copied it to: they start the same by other names, and nothing else is known of them.
-func (r *restoration) restoreCopies(f clients.File, data []byte, original clients.Original,
-	kept []clients.Original) (after []byte, found bool) {
+// restoreCopies returns data, of a client's file, in which those entries are what original was that its client renamed
+// or copied it to, and these: they start the same by other names, and nothing else is known of them.
+func restoreCopies(f clients.File, data []byte, original clients.Original,
+	kept []clients.Original) (after []byte, copies []clients.Original) {
 	servers, err := clients.Parse(f, data)
 	if err != nil || original.Added != "" {
-		return data, false
+		return data, nil
 	}
 	for _, s := range servers {
 		if slices.ContainsFunc(kept, func(o clients.Original) bool { return o.Name == s.Name && o.Scope == s.Scope }) {
@@ -393,11 +393,10 @@ func (r *restoration) restoreCopies(f clients.File, data []byte, original client
 		copied := original
 		copied.Name, copied.Scope, copied.Server = s.Name, s.Scope, original.ServerName()
 		if before, err := clients.Restore(data, copied.Change); err == nil {
-			data, found = before, true
-			r.addRestored(f, copied)
+			data, copies = before, append(copies, copied)
 		}
 	}
-	return data, found
+	return data, copies
 }
 
 // forgetFile returns the change after which nothing is kept of the entries of a file that is gone.
@@ -420,27 +419,30 @@ func (r *restoration) forgetFile(f clients.File, kept []clients.Original) ([]dur
 	return files[1:], nil
 }
 
-// restoreEntry returns data, of a client's file, with what an entry was, and its copies; and without it if the entry is
-// gone, which is done as well, or if it fails.
+// restoreEntry returns data, of a client's file, with what an entry was, and its copies; without it if the entry is
+// gone, which is done as well; and as it is if it fails.
 func (r *restoration) restoreEntry(f clients.File, data []byte, original clients.Original,
 	kept []clients.Original) ([]byte, error) {
-	data, copied := r.restoreCopies(f, data, original, kept)
-	before, err := clients.Restore(data, original.Change)
+	after, restored := restoreCopies(f, data, original, kept)
+	before, err := clients.Restore(after, original.Change)
 	if errors.Is(err, clients.ErrChanged) && r.each && !startsServer(r.w, f, data, original) {
 		err = fmt.Errorf("%+q %w", original.Name, clients.ErrGone) // the user wrote what it starts
 	}
-	if errors.Is(err, clients.ErrGone) && copied {
-		return data, nil
-	}
-	if errors.Is(err, clients.ErrGone) {
+	switch {
+	case errors.Is(err, clients.ErrGone) && len(restored) > 0:
+		before = after
+	case errors.Is(err, clients.ErrGone):
 		r.w.Host.Logger.Warn(fmt.Sprintf("%+q was changed or removed since, and is left alone", original.Name),
 			"file", f.Path)
 		return data, nil
-	}
-	if err != nil {
+	case err != nil:
 		return data, refuseRestoring(f, err)
+	default:
+		restored = append(restored, original)
 	}
-	r.addRestored(f, original)
+	for _, o := range restored {
+		r.addRestored(f, o)
+	}
 	return before, nil
 }
 

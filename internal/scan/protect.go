@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,19 +220,19 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {
 		return nil
 	}
-	client, undo, back := r.client(s.Client), "'hallmark undo "+host.QuoteArguments([]string{s.Name})+"'", ""
+	client, back := r.client(s.Client), ""
 	out := &ProtectedServer{File: s.File, Line: s.Line, Scope: s.Scope, Name: s.Name,
 		Starts: s.CommandLine(), moved: s.Renew == renewProtect}
 	client.Servers = append(client.Servers, out)
 	if s.Runs != nil {
-		out.Server, out.Ref, back = s.Runs.Name, s.Runs.Ref, undo+" gives it back what it started"
+		out.Server, out.Ref, back = s.Runs.Name, s.Runs.Ref, undoHint(s.Name)+" gives it back what it started"
 	}
 	switch {
 	case s.State == StateGuarded, s.State == StateEditor:
 		out.Outcome, out.Reason = OutcomeAlready, autoApproved(s)
 		if missing := notCarried(h, s); missing != "" && s.Runs != nil && s.Runs.Project == place {
 			out.Reason = missing
-			out.Hint = undo + " and 'hallmark protect' write it anew"
+			out.Hint = undoHint(s.Name) + " and 'hallmark protect' write it anew"
 		}
 	case s.State == StateOff:
 		out.Outcome, out.Reason = OutcomeLeft, "is switched off in its client"
@@ -250,10 +251,10 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 		out.Hint = "'hallmark review " + host.QuoteArguments([]string{s.Runs.Name, "--project", s.Runs.Project}) + "'"
 	case s.Command == "" && s.URL == "":
 		out.Outcome, out.Reason = OutcomeLeft, "is not started by a command that can be read"
-	case out.moved:
-		out.Outcome = OutcomeOpen
+	case out.moved: // by its user, or by somebody who wanted another program started
+		out.Outcome, out.Reason = OutcomeOpen, "its entry is written anew: "+reasonOf(s)
 	case s.Runs != nil && s.Runs.Project == place:
-		out.Err = evidence.Errorf(evidence.Refused, s.Name, restoring(h, s, back),
+		out.Err = evidence.Errorf(evidence.Refused, s.Name, restoring(h, s),
 			fmt.Errorf("is not protected any more: %s", reasonOf(s)))
 		out.fail()
 	case s.Runs != nil || clients.ProgramName(s.Command) == "hallmark":
@@ -265,13 +266,18 @@ func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	return out.Err
 }
 
-// restoring says how an entry is protected again that is not any more: by 'hallmark undo', of which back says what it
-// does, and which refuses an entry whose arguments were edited.
-func restoring(h *host.Host, s Server, back string) string {
+// undoHint is the command that gives an entry back what it started.
+func undoHint(name string) string {
+	return "'hallmark undo " + host.QuoteArguments([]string{name}) + "'"
+}
+
+// restoring says how an entry is protected again that is not any more: by 'hallmark undo', which refuses one whose
+// arguments were edited.
+func restoring(h *host.Host, s Server) string {
 	w := workspace.Workspace{Host: h, Dir: s.Runs.Project}
 	args := w.RunArguments(s.Runs.Name)
 	if slices.Equal(s.Arguments, args) {
-		return back + ", and 'hallmark protect' locks that anew"
+		return undoHint(s.Name) + " gives it back what it started, and 'hallmark protect' locks that anew"
 	}
 	text, _ := json.Marshal(args) // of texts
 	return "its arguments were edited: write " + string(text) + " as its arguments again"
@@ -331,8 +337,7 @@ func protectClient(ctx context.Context, h *host.Host, c *ProtectedClient, o Prot
 }
 
 // pinClient has entries start this program that start another file of it, pins the other open servers of a client,
-// rewrites their entries, and stores in each what came of it. It returns
-// how many results there are.
+// rewrites their entries, and stores in each what came of it. It returns how many results there are.
 func pinClient(ctx context.Context, h *host.Host, client string, open []*ProtectedServer,
 	o ProtectOptions) (int, error) {
 	var moved []pin.Entry
@@ -381,11 +386,12 @@ func (p *protection) settle(ctx context.Context, s *ProtectedServer) {
 	})
 	switch {
 	case i >= 0 && p.after[i].State == StateGuarded:
-		s.Outcome, s.Reason, s.Err = OutcomeProtected, autoApproved(p.after[i]), nil
+		s.Outcome, s.Reason, s.Err = OutcomeProtected, cmp.Or(autoApproved(p.after[i]), s.Reason), nil
 		s.Server, s.Ref = p.after[i].Runs.Name, p.after[i].Runs.Ref
 		return
-	case s.moved && p.failed == nil && i >= 0:
-		s.Err = evidence.Errorf(evidence.Refused, s.Name, "", errors.New(reasonOf(p.after[i])))
+	case s.moved && p.failed == nil && i >= 0 && p.after[i].Runs != nil: // as one that its client renamed
+		s.Err = evidence.Errorf(evidence.Refused, s.Name, restoring(p.h, p.after[i]),
+			errors.New(reasonOf(p.after[i])))
 	case s.Err == nil && s.Server != "" && !s.moved: // its entry was rewritten
 		why := "its entry is not found in the file"
 		if i >= 0 {

@@ -116,7 +116,7 @@ func (x *statusChange) run(c *cobra.Command, names []string) error {
 		return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
 	case x.all && len(names) == 2:
 		return app.Usage(c, errors.New("either a version or --all-versions"))
-	case !x.all && len(names) == 1:
+	case !x.all && (len(names) == 1 || names[1] == ""): // which would be all, without a question
 		return app.Usage(c, errors.New("name the version, or say --all-versions"))
 	case !x.all:
 		x.o.Version = names[1]

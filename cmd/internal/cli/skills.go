@@ -201,10 +201,11 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 		if item.Path == name && name != "" && len(item.Skills) == 0 && item.Origin == nil {
 			return item, nil
 		}
-		if item.Name == name && item.Listed {
+		if item.Name == name && item.Listed && !item.Empty {
 			return item, nil
 		}
-		if item.Name == name && !item.Copy {
+		// what a marketplace takes from elsewhere comes last, and hides no skill
+		if item.Name == name && !item.Copy && (item.Path != "" || len(found) == 0) {
 			found, paths = append(found, item), append(paths, item.Path)
 		}
 	}
