@@ -38,9 +38,9 @@ version is no longer listed; it can be restored, and nobody can publish it again
 // DeprecateCommand returns the command deprecate.
 func DeprecateCommand(a *app.App) *cobra.Command {
 	return changeStatusCommand(a, registry.Deprecated, &cobra.Command{
-		Use:     "deprecate NAME [VERSION]",
+		Use:     "deprecate NAME[@VERSION]",
 		Short:   "Warn those who take a version that you published",
-		Example: "--message 'use 1.5.0' io.github.acme/notes 1.4.0",
+		Example: "--message 'use 1.5.0' io.github.acme/notes@1.4.0",
 		Long: `Mark one version of a server that you published as deprecated, or all with --all-versions.
 Anyone who adds it or upgrades to it sees your message. With --archive it is a facet, a
 server that is packed from source (artifact) or a plugin. 'restore' undoes it.`,
@@ -50,9 +50,9 @@ server that is packed from source (artifact) or a plugin. 'restore' undoes it.`,
 // YankCommand returns the command yank.
 func YankCommand(a *app.App) *cobra.Command {
 	return changeStatusCommand(a, registry.Deleted, &cobra.Command{
-		Use:     "yank NAME [VERSION]",
+		Use:     "yank NAME[@VERSION]",
 		Short:   "Take back a version that you published",
-		Example: "--message 'leaks its token' io.github.acme/notes 1.4.0",
+		Example: "--message 'leaks its token' io.github.acme/notes@1.4.0",
 		Long: `Take back one version of a server that you published, or all with --all-versions. It is
 no longer listed, and refused where it is added; nobody can publish it again. With
 --archive it is a facet, a server that is packed from source (artifact) or a plugin.
@@ -63,9 +63,9 @@ no longer listed, and refused where it is added; nobody can publish it again. Wi
 // RestoreCommand returns the command restore.
 func RestoreCommand(a *app.App) *cobra.Command {
 	return changeStatusCommand(a, registry.Active, &cobra.Command{
-		Use:     "restore NAME [VERSION]",
+		Use:     "restore NAME[@VERSION]",
 		Short:   "Undo 'deprecate' or 'yank'",
-		Example: "io.github.acme/notes 1.4.0",
+		Example: "io.github.acme/notes@1.4.0",
 		Long: `Make one version of a server that you deprecated or yanked active again, or all with
 --all-versions. With --archive it is a facet, a server that is packed from source
 (artifact) or a plugin.`,
