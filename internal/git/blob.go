@@ -1,17 +1,11 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
-	"compress/zlib"
 	"context"
-	"crypto/sha1" // the name of an object of git
+	"crypto/sha1"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash"
-	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -19,159 +13,85 @@ import (
 	"strings"
 )
 
-// Of what is written at once, to be read without starting git: how many files, their bytes, and those of one. There are
-// three copies of them meanwhile, and to start git for a large file matters less.
+// Of what is read of git at once, and kept to be opened without starting it: how many files, their bytes, and those of
+// one. All of it is in memory meanwhile, and to start git for a large file matters less.
 const (
 	prepareLimit = 20000
-	prepareBytes = 128 << 20
+	prepareBytes = 32 << 20
 	prepareFile  = 1 << 20
 )
 
-// Prepare writes files that came in a pack as a file each, so that Open reads them without starting git; those beyond a
-// limit are left.
+// Prepare keeps files of the commit each as a file of its own, so that Open reads them without starting git; those
+// beyond a limit are left.
 func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var (
-		ids  bytes.Buffer
+		ids  []string
 		size int64
 	)
 	for f := range files {
-		_, err := os.Stat(looseName(c.dir, f.ID))
-		if f.Kind == kindSubmodule || f.Size > prepareFile || c.tried[f.ID] || err == nil {
+		_, tried := c.tried[f.ID]
+		if tried || f.Kind == kindSubmodule || f.Size > prepareFile || !objectID().MatchString(f.ID) {
 			continue
 		}
-		if size += f.Size; size > prepareBytes || ids.Len() == prepareLimit*(len(f.ID)+1) {
+		if size += f.Size; size > prepareBytes || c.kept+size > maxSize || len(ids) == prepareLimit {
 			break
 		}
-		c.tried[f.ID] = true
-		ids.WriteString(f.ID + "\n")
+		c.tried[f.ID] = false
+		ids = append(ids, f.ID)
 	}
-	if ids.Len() == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
-	ctx, stop := c.boundSize(ctx)
-	defer stop()
-	to := c.loose()
-	if err := os.MkdirAll(to, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.keptName(ids[0])), 0o700); err != nil {
 		return err
 	}
-	if _, err := c.repo.run(ctx, to, "init", "--quiet", "--bare", "--template="); err != nil {
-		return err
-	}
-	packs, err := c.repo.runWith(ctx, c.dir, &ids, "pack-objects", "--quiet", "--window=0", filepath.Join(to, "pack"))
+	out, err := c.repo.runWith(ctx, c.dir, strings.NewReader(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch")
 	if err != nil {
 		return err
 	}
-	for sum := range strings.FieldsSeq(string(packs)) {
-		if err := c.unpack(ctx, filepath.Join(to, "pack-"+sum+".pack")); err != nil {
+	for _, id := range ids {
+		content, rest, err := cutBlob(out, id)
+		if err == nil {
+			err = os.WriteFile(c.keptName(id), content, 0o600)
+		}
+		if err != nil {
 			return err
 		}
+		c.tried[id], out, c.kept = true, rest, c.kept+int64(len(content))
 	}
 	return nil
 }
 
-// loose is the repository of files that were prepared: git writes none that its own repository has.
-func (c *Commit) loose() string { return filepath.Join(c.dir, "loose") }
-
-// unpack writes the objects of a pack as a file each.
-func (c *Commit) unpack(ctx context.Context, pack string) error {
-	f, err := os.Open(pack)
-	if err != nil {
-		return err
-	}
-	_, err = c.repo.runWith(ctx, c.loose(), f, "unpack-objects", "-q")
-	return errors.Join(err, f.Close(), os.Remove(pack), os.Remove(strings.TrimSuffix(pack, ".pack")+".idx"))
+// isPrepared reports whether a file was kept by Prepare.
+func (c *Commit) isPrepared(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tried[id]
 }
 
-// looseName is the file of an object that has one of its own.
-func looseName(dir, id string) string { return filepath.Join(dir, "objects", id[:2], id[2:]) }
+// keptName is where Prepare keeps a file.
+func (c *Commit) keptName(id string) string { return filepath.Join(c.dir, "prepared", id) }
 
-// openLoose opens a blob as it was fetched, or as it was prepared. The error is that of a missing file if it was
-// neither.
-func (c *Commit) openLoose(id string) (io.ReadCloser, error) {
-	if !objectID().MatchString(id) {
-		return nil, fs.ErrNotExist
+// cutBlob takes the content of a file off the front of what 'git cat-file --batch' printed.
+func cutBlob(out []byte, id string) (content, rest []byte, err error) {
+	head, out, _ := bytes.Cut(out, []byte("\n"))
+	text, ok := strings.CutPrefix(string(head), id+" blob ")
+	size, err := strconv.Atoi(text)
+	if !ok || err != nil || size < 0 || size >= len(out) {
+		return nil, nil, fmt.Errorf("git object %s: git gives no file, but %.100q", id, head)
 	}
-	r, err := openLoose(c.dir, id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return openLoose(c.loose(), id)
-	}
-	return r, err
+	return out[:size], out[size+1:], nil
 }
 
-// openLoose opens a blob that has a file of its own. The error is that of a missing file if it has none.
-func openLoose(dir, id string) (io.ReadCloser, error) {
-	f, err := os.Open(looseName(dir, id))
-	if err != nil {
-		return nil, err
+// checkBlob compares the content of a file with the name that git has for it.
+func checkBlob(content []byte, id string) error {
+	sum := sha1.New()
+	fmt.Fprintf(sum, "blob %d\x00", len(content))
+	sum.Write(content)
+	if got := hex.EncodeToString(sum.Sum(nil)); got != id {
+		return fmt.Errorf("git object %s: has the bytes of %s", id, got)
 	}
-	b := &blob{file: f, id: id, sum: sha1.New()}
-	z, err := zlib.NewReader(bufio.NewReader(f))
-	if err == nil {
-		b.r = bufio.NewReader(z)
-		err = b.readHead()
-	}
-	if err != nil {
-		return nil, errors.Join(b.bad(err), f.Close())
-	}
-	return b, nil
+	return nil
 }
-
-// blob is a blob that is read, and compared with its name at its end.
-type blob struct {
-	file *os.File
-	r    *bufio.Reader
-	id   string
-	sum  hash.Hash
-	left int64
-}
-
-// readHead reads "blob SIZE" and the zero byte behind it.
-func (b *blob) readHead() error {
-	head := make([]byte, 0, 32)
-	for len(head) < cap(head) {
-		c, err := b.r.ReadByte()
-		if err != nil {
-			return err
-		}
-		if head = append(head, c); c != 0 {
-			continue
-		}
-		size, ok := strings.CutPrefix(string(head[:len(head)-1]), "blob ")
-		if b.left, err = strconv.ParseInt(size, 10, 64); err != nil || !ok || b.left < 0 {
-			return errors.New("its head is none of a file")
-		}
-		b.sum.Write(head)
-		return nil
-	}
-	return errors.New("its head does not end")
-}
-
-// Read reads on, and at the end compares everything with the name.
-func (b *blob) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		if _, err := b.r.ReadByte(); err != io.EOF {
-			return 0, b.bad(errors.New("is longer than it says"))
-		}
-		if got := hex.EncodeToString(b.sum.Sum(nil)); got != b.id {
-			return 0, b.bad(fmt.Errorf("has the bytes of %s", got))
-		}
-		return 0, io.EOF
-	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
-	b.sum.Write(p[:n])
-	b.left -= int64(n)
-	if err == io.EOF && b.left > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil && err != io.EOF {
-		return n, b.bad(err)
-	}
-	return n, nil
-}
-
-func (b *blob) bad(err error) error { return fmt.Errorf("git object %s: %w", b.id, err) }
-
-// Close closes the file.
-func (b *blob) Close() error { return b.file.Close() }

@@ -1,63 +1,61 @@
 package git
 
 import (
-	"bytes"
-	"compress/zlib"
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
-// TestOpenLoose: what is read of an object is what its name says, or an error.
-func TestOpenLoose(t *testing.T) {
-	dir := t.TempDir()
-	put := func(id, text string) {
-		t.Helper()
-		var b bytes.Buffer
-		z := zlib.NewWriter(&b)
-		z.Write([]byte(text))
-		z.Close()
-		name := filepath.Join(dir, "objects", id[:2], id[2:])
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
+// TestCutBlob: what git prints of a file is its content, or an error.
+func TestCutBlob(t *testing.T) {
+	for out, want := range map[string]string{
+		"a blob 3\nb\nc\nrest": "b\nc", "a blob 0\n\nrest": "", "a missing\nrest": "error", "a tree 1\nx\nrest": "error",
+		"b blob 1\nx\nrest": "error", "a blob -1\n\nrest": "error", "a blob 9\nx\nrest": "error", "a blob x\n": "error",
+		"": "error",
+	} {
+		content, rest, err := cutBlob([]byte(out), "a")
+		if got := string(content); err == nil && (got != want || string(rest) != "rest") || (err != nil) != (want == "error") {
+			t.Errorf("%q: %q, %q, %v", out, content, rest, err)
+		}
+	}
+}
+
+// TestOpenChanged: what is read of a file is what its name says, or an error, whatever became of it meanwhile.
+func TestOpenChanged(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.all()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := all["s0/a.md"]
+	r, err := c.Open(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data))
+	if hex.EncodeToString(sum[:]) != f.ID {
+		t.Errorf("%x is not %s", sum, f.ID)
+	}
+	for _, bad := range []string{"", string(data) + "!", string(data[1:])} {
+		if err := os.WriteFile(c.keptName(f.ID), []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	read := func(id string) (string, error) {
-		r, err := openLoose(dir, id)
-		if err != nil {
-			return "", err
-		}
-		defer r.Close()
-		data, err := io.ReadAll(r)
-		return string(data), err
-	}
-	for _, text := range []string{"", "hello\n", strings.Repeat("x", 1<<20)} {
-		object := fmt.Sprintf("blob %d\x00%s", len(text), text)
-		sum := sha1.Sum([]byte(object))
-		id := hex.EncodeToString(sum[:])
-		put(id, object)
-		if got, err := read(id); err != nil || got != text {
-			t.Errorf("%.20q: %.20q, %v", text, got, err)
-		}
-		for what, bad := range map[string]string{
-			"other bytes": fmt.Sprintf("blob %d\x00%s", len(text)+1, text+"!"), "longer": object + "!",
-			"shorter": fmt.Sprintf("blob %d\x00%s", len(text)+1, text), "a tree": strings.Replace(object, "blob", "tree", 1),
-			"no head": strings.Repeat("1", 40), "nothing": "", "a negative size": "blob -1\x00",
-		} {
-			put(id, bad)
-			if got, err := read(id); err == nil {
-				t.Errorf("%.20q, %s: %.20q", text, what, got)
-			}
+		if _, err := c.Open(t.Context(), f); err == nil {
+			t.Errorf("%.20q is read", bad)
 		}
 	}
-	if _, err := read(strings.Repeat("0", 40)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no such object: %v", err)
+	if err := os.Remove(c.keptName(f.ID)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Open(t.Context(), f); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
 	}
 }

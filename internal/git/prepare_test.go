@@ -59,7 +59,7 @@ func (c *Commit) prepared(t *testing.T) (n int) {
 		t.Fatal(err)
 	}
 	for _, f := range all {
-		if _, err := os.Stat(looseName(c.loose(), f.ID)); err == nil {
+		if _, err := os.Stat(c.keptName(f.ID)); err == nil {
 			n++
 		}
 	}
