@@ -42,8 +42,7 @@ func (c claims) contents() evidence.Claim {
 
 // recorded is the claim of the registry about the contents of the archive.
 func (c claims) recorded() evidence.Claim {
-	return evidence.Claim{Subject: c.subject(), Scheme: evidence.FacetTar, Authority: evidence.Record,
-		Where: "the registry's record, content_integrity", Want: []digest.Digest{c.record.ContentIntegrity}}
+	return RecordClaim(c.subject(), evidence.FacetTar, "content_integrity", c.record.ContentIntegrity)
 }
 
 // ofLock are the claims of the lock about the contents and about each file of them; none for a new
@@ -94,8 +93,8 @@ func (c claims) assetsEvidence(slot *store.Slot) evidence.Evidence {
 	})
 }
 
-// documentClaim is what a registry claims of the manifest in an archive.
-func documentClaim(subject string, recorded digest.Digest) evidence.Claim {
-	return evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record,
-		Where: "the registry's record, manifest", Want: []digest.Digest{recorded}}
+// RecordClaim is what a member of a registry's record claims of an archive.
+func RecordClaim(subject string, scheme evidence.Scheme, member string, want digest.Digest) evidence.Claim {
+	return evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record,
+		Where: "the registry's record, " + member, Want: []digest.Digest{want}}
 }

@@ -60,14 +60,9 @@ func (s *Sources) unreadDirectory(ctx context.Context, r Request, why error, q *
 	}
 	if same, ok := sameCommit(r.Want.Source(s.Workspace.Config.Registry), r); ok && r.KeepLocked {
 		c := claims{name: r.Want.Name, locked: same, entry: *same}
-		here, err := s.findStored(ctx, c, q)
-		if err != nil {
-			return stored{}, err
-		}
-		if here.slot != nil {
-			found := c.accept(here.slot, q)
+		if found, here, err := s.takeStored(ctx, c, q); err != nil || here.slot != nil {
 			found.modes = ownerOnly(found.entry)
-			return found, nil
+			return found, err
 		}
 	}
 	return stored{}, evidence.Errorf(evidence.Validation, r.Want.Name, hint, why)

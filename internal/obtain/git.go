@@ -34,13 +34,10 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	var here lookup
 	if locked != nil {
 		c.entry = *locked
+		var found stored
 		var err error
-		here, err = s.findStored(ctx, c, q)
-		switch {
-		case err != nil:
-			return stored{}, err
-		case here.slot != nil:
-			return c.accept(here.slot, q), nil
+		if found, here, err = s.takeStored(ctx, c, q); err != nil || here.slot != nil {
+			return found, err
 		}
 	}
 	if s.o.Offline {
@@ -54,13 +51,9 @@ func (gitSource) obtain(ctx context.Context, s *Sources, r Request, locked *proj
 	c.entry.Source = f.Source(s.Workspace.Config.Registry)
 	c.entry.Source.Commit = id
 	if same, ok := sameCommit(c.entry.Source, r); ok { // resolved anew, and it is what is locked
-		found := claims{name: f.Name, locked: same, entry: *same}
-		here, err := s.findStored(ctx, found, q)
-		switch {
-		case err != nil:
-			return stored{}, err
-		case here.slot != nil:
-			return found.accept(here.slot, q), nil
+		found, here, err := s.takeStored(ctx, claims{name: f.Name, locked: same, entry: *same}, q)
+		if err != nil || here.slot != nil {
+			return found, err
 		}
 	}
 	packed, err := s.fetchCommit(ctx, r, locked, repo, id, q)

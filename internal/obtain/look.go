@@ -113,7 +113,7 @@ func lookAtServer(ctx context.Context, w *workspace.Workspace, name, version str
 			info.Hashes = append(info.Hashes, ClaimedHash{c.Subject, sum})
 		}
 	}
-	meta := r.Meta()
+	meta := r.Meta
 	if official := meta.Official; official != nil {
 		info.Published, info.Status, info.Message = official.PublishedAt, official.Status, official.StatusMessage
 	}
@@ -168,24 +168,11 @@ func proveArchive(ctx context.Context, w *workspace.Workspace, rec registry.Arch
 	logged := project.RecordLock{Kind: ledger.Kind(rec.Kind), Registry: w.Config.Registry.Name(), Name: rec.Name,
 		Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity}
 	log, _, err := w.Logs(o).Open(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, "", err
-	case log == nil:
-		return evidence.Report{trail.NoProofEvidence(logged, "the registry has no log")}, "", nil
-	case log.Key == "":
-		return log.Report, "", nil
-	case len(rec.Proof) == 0:
-		return append(log.Report, evidence.CannotVerify(trail.ProofClaim(logged, log.Head.Origin), evidence.NotFound,
-			"the registry has a log, and gave no proof")), "", nil
 	}
-	report, err = log.VerifyProof(ctx, rec.Proof, &logged)
-	report = slices.Concat(log.Report, report)
-	if err != nil || logged.Proof == "" {
-		return report, "", err
-	}
-	more, err := log.ArchiveEvidence(ctx, rec, logged.Proof)
-	return append(report, more...), logged.Proof, err
+	report, err = log.ProveArchive(ctx, rec, &logged)
+	return report, logged.Proof, err
 }
 
 // judge judges what was found. What differs is an error; what is only not proven is said to be so. A

@@ -60,11 +60,7 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 	}
 	defer body.Close()
 	found := &ArchiveContents{}
-	claim := func(scheme evidence.Scheme, where string, sum digest.Digest) evidence.Claim {
-		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record,
-			Where: "the registry's record, " + where, Want: []digest.Digest{sum}}
-	}
-	transport := claim(evidence.File, "content_hash", rec.ContentHash)
+	transport := RecordClaim(rec.Subject(), evidence.File, "content_hash", rec.ContentHash)
 	h := digest.NewHasher()
 	from := io.TeeReader(&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, h)
 	a, err := facet.Read(from, archive.Limits{Packed: maxLookedAt, Unpacked: maxUnpacked},
@@ -85,7 +81,7 @@ func (i *LookResult) readContents(ctx context.Context, w *workspace.Workspace, r
 	slices.SortFunc(found.Members, func(a, b ArchiveMember) int { return cmp.Compare(a.Path, b.Path) })
 	i.Contents = found
 	return a.Evidence(rec.Subject(), w.Registry().Base, transport,
-		claim(evidence.FacetTar, "content_integrity", rec.ContentIntegrity)), nil
+		RecordClaim(rec.Subject(), evidence.FacetTar, "content_integrity", rec.ContentIntegrity)), nil
 }
 
 // explainUnread says why an archive cannot be read. One that was changed on its way is one that differs, and not one

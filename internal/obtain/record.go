@@ -87,21 +87,11 @@ func (s *Sources) proveRecord(ctx context.Context, proof []byte,
 	if err != nil {
 		return nil, err
 	}
-	if log == nil {
-		q.add(trail.NoProofEvidence(*r, "the registry has no log"))
-		return nil, nil
+	if log != nil {
+		q.add(log.Report...)
 	}
-	if first {
+	if first && log != nil {
 		s.logReport = append(s.logReport, log.Report...)
-	}
-	q.add(log.Report...)
-	if log.Key == "" {
-		return log, nil
-	}
-	if len(proof) == 0 {
-		q.add(evidence.CannotVerify(trail.ProofClaim(*r, log.Head.Origin), evidence.NotFound,
-			"the registry has a log, and gave no proof"))
-		return log, nil
 	}
 	more, err := log.VerifyProof(ctx, proof, r)
 	q.add(more...)

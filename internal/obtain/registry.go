@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -38,16 +37,14 @@ func (registrySource) obtain(ctx context.Context, s *Sources, r Request, locked 
 			return stored{}, err
 		}
 	}
-	here, err := s.findStored(ctx, c, q)
+	found, here, err := s.takeStored(ctx, c, q)
 	switch {
-	case err != nil:
-		return stored{}, err
-	case here.slot != nil:
-		return c.accept(here.slot, q), nil
+	case err != nil || here.slot != nil:
+		return found, err
 	case s.o.Offline:
 		return stored{}, q.refuseOffline(here, c.subject())
 	}
-	found, err := s.fetchExclusively(ctx, c, upstream, q)
+	found, err = s.fetchExclusively(ctx, c, upstream, q)
 	found.repaired = found.repaired || here.quarantined
 	return found, err
 }
@@ -60,12 +57,9 @@ func (s *Sources) fetchExclusively(ctx context.Context, c claims, upstream *clie
 		return stored{}, err
 	}
 	defer unlock()
-	here, err := s.findStored(ctx, c, q)
-	switch {
-	case err != nil:
-		return stored{}, err
-	case here.slot != nil:
-		return c.accept(here.slot, q), nil
+	found, here, err := s.takeStored(ctx, c, q)
+	if err != nil || here.slot != nil {
+		return found, err
 	}
 	if c.record == nil {
 		rec, err := upstream.ArchiveRecord(ctx, string(c.ledgerKind()), c.name, c.entry.Version)
@@ -77,8 +71,7 @@ func (s *Sources) fetchExclusively(ctx context.Context, c claims, upstream *clie
 	if err := demandLockedProof(c, q); err != nil {
 		return stored{}, err
 	}
-	found, err := s.download(ctx, c, upstream, q)
-	if err != nil {
+	if found, err = s.download(ctx, c, upstream, q); err != nil {
 		return stored{}, err
 	}
 	found.repaired = here.quarantined
@@ -188,8 +181,7 @@ func (s *Sources) download(ctx context.Context, c claims, upstream *client.Clien
 		return stored{}, client.ExplainAnswer(subject, evidence.Operation, err)
 	}
 	defer body.Close()
-	transport := evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Record,
-		Where: "the registry's record, content_hash", Want: []digest.Digest{c.record.ContentHash}}
+	transport := RecordClaim(subject, evidence.File, "content_hash", c.record.ContentHash)
 	document, err := c.record.Document()
 	if err != nil {
 		return stored{}, evidence.Errorf(evidence.Validation, subject, "", err)

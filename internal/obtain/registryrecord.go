@@ -25,19 +25,24 @@ import (
 
 // ArchiveStatus returns evidence of the status of an archive's record.
 func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
-	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record,
+	return statusEvidence(rec.Subject(), rec.Status, rec.StatusMessage)
+}
+
+// statusEvidence is evidence of the status that a record has, with the message of whoever set it.
+func statusEvidence(subject string, status registry.Status, message string) evidence.Evidence {
+	c := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record,
 		Text: string(registry.Active), Where: "the record's status"}
-	if rec.Status == registry.Deprecated {
-		return evidence.Waive(c, evidence.Observed{Text: string(rec.Status)}, rec.StatusMessage)
+	if status == registry.Deprecated {
+		return evidence.Waive(c, evidence.Observed{Text: string(status)}, message)
 	}
-	return evidence.Fact(c, string(rec.Status))
+	return evidence.Fact(c, string(status))
 }
 
 // Record is what a registry holds about a server, with the evidence that the registry's log has
 // this document.
 type Record struct {
 	Document *serverjson.Document
-	meta     registry.Meta
+	Meta     registry.Meta // beside its document; only what Report has evidence of is proven
 	Lock     project.RecordLock
 	Report   evidence.Report
 }
@@ -80,7 +85,7 @@ func addRecordProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Lo
 	if err != nil || r.Lock.Proof == "" {
 		return log, err
 	}
-	later, err := log.LaterEvidence(ctx, r.Lock, r.meta)
+	later, err := log.LaterEvidence(ctx, r.Lock, r.Meta)
 	r.Report = append(r.Report, later...)
 	return log, err
 }
@@ -138,7 +143,7 @@ func RecordFromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Re
 	}
 	r := &Record{
 		Document: doc,
-		meta:     envelope.Meta,
+		Meta:     envelope.Meta,
 		Lock: project.RecordLock{Registry: w.Config.Registry.Name(), Name: doc.Name, Version: doc.Version,
 			Document: d},
 		Report: evidence.Report{evidence.Compare(claim, evidence.Observed{
@@ -146,13 +151,7 @@ func RecordFromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Re
 		})},
 	}
 	if o := envelope.Meta.Official; o != nil {
-		active := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record,
-			Text: string(registry.Active), Where: "the record's status"}
-		e := evidence.Fact(active, string(o.Status))
-		if o.Status == registry.Deprecated {
-			e = evidence.Waive(active, evidence.Observed{Text: string(o.Status)}, o.StatusMessage)
-		}
-		r.Report = append(r.Report, e)
+		r.Report = append(r.Report, statusEvidence(subject, o.Status, o.StatusMessage))
 	}
 	return r, nil
 }

@@ -53,7 +53,7 @@ func DocumentEvidence(source *facet.Source, recorded digest.Digest) (evidence.Ev
 	if err != nil {
 		return evidence.Evidence{}, evidence.Errorf(evidence.Validation, subject, "", err)
 	}
-	return evidence.Compare(documentClaim(subject, recorded), evidence.Observed{
+	return evidence.Compare(RecordClaim(subject, evidence.Document, "manifest", recorded), evidence.Observed{
 		Digests: []digest.Digest{digest.FromBytes(canonical)}, Size: int64(len(canonical)),
 		From: facet.SourceFile + " in the store"}), nil
 }

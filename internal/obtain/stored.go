@@ -37,6 +37,15 @@ func (s *Sources) findStored(ctx context.Context, c claims, q *inquiry) (lookup,
 	return lookup{slot: slot}, nil
 }
 
+// takeStored is what the store has of an archive, accepted; the lookup has no slot if there is none that may be used.
+func (s *Sources) takeStored(ctx context.Context, c claims, q *inquiry) (stored, lookup, error) {
+	here, err := s.findStored(ctx, c, q)
+	if err != nil || here.slot == nil {
+		return stored{}, here, err
+	}
+	return c.accept(here.slot, q), here, nil
+}
+
 // FindStored audits what the store has of a facet that was locked, for who compares it with what is
 // to be locked. It is nil if the store does not have exactly the locked contents: nothing is fetched.
 func (s *Sources) FindStored(ctx context.Context, name string, entry project.FacetLock) (*store.Slot, error) {

@@ -125,7 +125,7 @@ func (p packedArchive) evidence(subject string, arch *facet.Archive,
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
 	}
-	return append(report, evidence.Compare(documentClaim(subject, p.document), evidence.Observed{
+	return append(report, evidence.Compare(RecordClaim(subject, evidence.Document, "manifest", p.document), evidence.Observed{
 		Digests: []digest.Digest{digest.FromBytes(canonical)}, From: manifest.file + " in the archive"})), nil
 }
 

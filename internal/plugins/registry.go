@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -68,11 +67,7 @@ func (d *download) download(ctx context.Context, upstream *client.Client, rec re
 		return nil, client.ExplainAnswer(rec.Subject(), evidence.Operation, err)
 	}
 	defer body.Close()
-	recordClaim := func(scheme evidence.Scheme, member string, want digest.Digest) evidence.Claim {
-		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record,
-			Want: []digest.Digest{want}, Where: "the registry's record, " + member}
-	}
-	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
+	transport := obtain.RecordClaim(rec.Subject(), evidence.File, "content_hash", rec.ContentHash)
 	s, err := readZip(ctx, rec.Subject(),
 		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: d.options.Progress},
 		append(d.claims, transport)...)
@@ -95,10 +90,10 @@ func (d *download) download(ctx context.Context, upstream *client.Client, rec re
 			evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
 	}
 	compare(transport, s.Zip, int64(len(s.Packed)), upstream.Base)
-	compare(recordClaim(evidence.Document, "manifest", document), digest.FromBytes(canonical),
+	compare(obtain.RecordClaim(rec.Subject(), evidence.Document, "manifest", document), digest.FromBytes(canonical),
 		int64(len(s.Bundle.Manifest)), plugin.ManifestFile)
-	compare(recordClaim(evidence.Tree, "content_integrity", rec.ContentIntegrity), framed, s.Bundle.Bytes(),
-		plugin.DistDir+"/")
+	compare(obtain.RecordClaim(rec.Subject(), evidence.Tree, "content_integrity", rec.ContentIntegrity), framed,
+		s.Bundle.Bytes(), plugin.DistDir+"/")
 	return s, nil
 }
 
@@ -112,25 +107,7 @@ func (d *download) proveRecord(ctx context.Context, client *client.Client, rec r
 	}
 	r := project.RecordLock{Kind: ledger.Plugin, Registry: o.Registry.Name(), Name: rec.Name, Version: rec.Version,
 		Document: document, Integrity: rec.ContentIntegrity}
-	if log == nil {
-		target.Outside = append(target.Outside, trail.NoProofEvidence(r, "the registry has no log"))
-		return nil
-	}
-	target.Outside = slices.Concat(target.Outside, log.Report)
-	if log.Key == "" {
-		return nil
-	}
-	if len(rec.Proof) == 0 {
-		target.Outside = append(target.Outside,
-			evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
-				"the registry has a log, and gave no proof"))
-		return nil
-	}
-	more, err := log.VerifyProof(ctx, rec.Proof, &r)
-	if target.Outside = append(target.Outside, more...); err != nil || r.Proof == "" {
-		return err
-	}
-	more, err = log.ArchiveEvidence(ctx, rec, r.Proof)
-	target.Outside = append(target.Outside, more...)
+	report, err := log.ProveArchive(ctx, rec, &r)
+	target.Outside = append(target.Outside, report...)
 	return err
 }

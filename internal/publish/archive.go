@@ -262,15 +262,6 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 func (p *ArchivePublication) verifyProof(ctx context.Context, log *trail.Log, x Outgoing) (evidence.Report, error) {
 	r := project.RecordLock{Kind: ledger.Kind(p.Record.Kind), Name: x.Name, Version: x.Version, Document: x.Document,
 		Integrity: x.Integrity}
-	switch {
-	case log == nil:
-		return evidence.Report{trail.NoProofEvidence(r, "the registry has no log")}, nil
-	case log.Key == "": // the evidence about the key says so
-		return nil, nil
-	case len(p.Record.Proof) == 0:
-		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
-			"the registry has a log, and gave no proof")}, nil
-	}
 	proven, err := log.VerifyProof(ctx, p.Record.Proof, &r)
 	if err != nil {
 		return nil, err

@@ -208,21 +208,15 @@ func (p *Publication) logEvidence(ctx context.Context, log *trail.Log,
 		return nil, err
 	}
 	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
-	switch i := p.Record.Meta.Integrity; {
-	case log == nil:
-		return evidence.Report{trail.NoProofEvidence(r, "the registry has no log")}, nil
-	case log.Key == "":
-		return nil, nil // the evidence about the key says so
-	case i == nil || i.Proof == "":
-		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
-			"the registry has a log, and gave no proof")}, nil
-	default:
-		report, err := log.VerifyProof(ctx, []byte(i.Proof), &r)
-		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
-			p.Entry = &proof.Index
-		}
-		return report, err
+	var given string
+	if i := p.Record.Meta.Integrity; i != nil {
+		given = i.Proof
 	}
+	report, err := log.VerifyProof(ctx, []byte(given), &r)
+	if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+		p.Entry = &proof.Index
+	}
+	return report, err
 }
 
 // moveHashes moves file_hashes into the publisher's metadata if the registry does not know the

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,11 +200,8 @@ const maxSkew = 10 * time.Minute
 // FetchProof fetches and verifies the proof that the record is in the log, and stores it in r.
 // Without a log the evidence says that there is no proof.
 func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.Report, error) {
-	if l == nil {
-		return evidence.Report{NoProofEvidence(*r, "the registry has no log")}, nil
-	}
-	if l.Key == "" {
-		return nil, nil // the evidence about the key says so
+	if l == nil || l.Key == "" {
+		return l.VerifyProof(ctx, nil, r)
 	}
 	text, err := l.Client.Proof(ctx, r.Name, r.Version)
 	if IsNotFound(err) {
@@ -217,8 +215,18 @@ func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.R
 	return l.VerifyProof(ctx, text, r)
 }
 
-// VerifyProof verifies the text of a proof for the record r, and stores it in r.
+// VerifyProof verifies the text of a proof for the record r, and stores it in r. Without a log, or without a proof, the
+// evidence says so.
 func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLock) (evidence.Report, error) {
+	switch {
+	case l == nil:
+		return evidence.Report{NoProofEvidence(*r, "the registry has no log")}, nil
+	case l.Key == "":
+		return nil, nil // the evidence about the key says so
+	case len(text) == 0:
+		return evidence.Report{evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof")}, nil
+	}
 	p, err := ledger.ParseProof(text)
 	if err == nil {
 		_, err = p.Verify(l.Trust)
@@ -248,6 +256,22 @@ func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLoc
 	}
 	r.Proof = string(p.Marshal())
 	return ProofEvidence(trust.Log.Name(), trust.Open, *r), nil
+}
+
+// ProveArchive verifies the proof that came with the record of an archive, and stores it in r. The evidence begins with
+// that of the log itself, and ends with what the log says of the archive later.
+func (l *Log) ProveArchive(ctx context.Context, rec registry.ArchiveRecord, r *project.RecordLock) (evidence.Report,
+	error) {
+	var report evidence.Report
+	if l != nil {
+		report = slices.Clone(l.Report)
+	}
+	proven, err := l.VerifyProof(ctx, rec.Proof, r)
+	if report = append(report, proven...); err != nil {
+		return report, err
+	}
+	later, err := l.ArchiveEvidence(ctx, rec, r.Proof)
+	return append(report, later...), err
 }
 
 // ProofEvidence verifies the proof of a record without the network. open verifies the checkpoint
