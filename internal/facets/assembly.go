@@ -55,24 +55,7 @@ func (x *piece) runs(before *project.FacetLock, targets []installed.Target) ([]f
 	if len(targets) == 0 {
 		targets = installed.All()
 	}
-	return facet.Runs(x.Manifest, x.OpenAudited, func(d facet.Deliverable, text []byte) (all []facet.Run) {
-		for _, t := range targets {
-			for _, r := range t.Live(d, text) {
-				i := slices.IndexFunc(all, func(o facet.Run) bool { return o.Kind == r.Kind && o.Text == r.Text })
-				if i < 0 {
-					all = append(all, r)
-				} else {
-					all[i].Clients = append(all[i].Clients, r.Clients...)
-				}
-			}
-		}
-		for i := range all {
-			if len(all[i].Clients) == len(targets) {
-				all[i].Clients = nil
-			}
-		}
-		return all
-	})
+	return facet.Runs(x.Manifest, x.OpenAudited, installed.LiveFor(targets))
 }
 
 // NewAssembly opens the store for the facets of w.

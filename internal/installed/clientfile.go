@@ -155,10 +155,7 @@ func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
 		}
 		return f, err
 	}
-	f, _ := clients.ServerFile(client, w.Dir, func(name string) bool {
-		_, err := os.Lstat(w.Path(filepath.FromSlash(name)))
-		return err == nil
-	})
+	f, _ := clients.ServerFile(client, w.Dir, func(name string) bool { return exists(w.Path(filepath.FromSlash(name))) })
 	return f, nil
 }
 

@@ -79,13 +79,9 @@ func upToBrace(text []byte) []byte {
 	return text
 }
 
-var outside = regexp.MustCompile("^\"?(?:[/~]|[^\\s\"@`]*\\.\\./)[^\\s\"`]*")
-
-// outsideFile is the file that is named by what follows an @, if that is not below the project: /etc/passwd,
+// outside is the file that is named by what follows an @, if that is not below the project: /etc/passwd,
 // ~/.ssh/id_rsa, ../other, with quotes too.
-func outsideFile(text []byte) []byte {
-	return outside.Find(text)
-}
+var outside = regexp.MustCompile("^\"?(?:[/~]|[^\\s\"@`]*\\.\\./)[^\\s\"`]*")
 
 // notIn reports whether a rune is no letter, no digit and none of others.
 func notIn(others string) func(rune) bool {
@@ -100,12 +96,12 @@ var (
 	liveInClaude = []live{
 		{facet.RunCommand, "```!", nil, upTo("```")},
 		{facet.RunCommand, "!`", notIn(""), upTo("`")},
-		{facet.RunFile, "@", notIn("_./@`'\""), outsideFile},
+		{facet.RunFile, "@", notIn("_./@`'\""), outside.Find},
 	}
 	// opencode runs what stands between backticks after an exclamation mark, whatever precedes it.
 	liveInOpencode = []live{
 		{facet.RunCommand, "!`", nil, upTo("`")},
-		{facet.RunFile, "@", notIn("_`"), outsideFile},
+		{facet.RunFile, "@", notIn("_`"), outside.Find},
 	}
 	// Gemini CLI and its forks run what is in braces after an exclamation mark, and add files and directories.
 	liveInGemini = []live{

@@ -1,6 +1,8 @@
 package installed
 
 import (
+	"slices"
+
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 )
 
@@ -24,4 +26,26 @@ func (t Target) Live(d facet.Deliverable, text []byte) (runs []facet.Run) {
 		}
 	}
 	return runs
+}
+
+// LiveFor is what the clients of targets do with a text when they load it. What only some of them do names these.
+func LiveFor(targets []Target) facet.Live {
+	return func(d facet.Deliverable, text []byte) (all []facet.Run) {
+		for _, t := range targets {
+			for _, r := range t.Live(d, text) {
+				i := slices.IndexFunc(all, func(o facet.Run) bool { return o.Kind == r.Kind && o.Text == r.Text })
+				if i < 0 {
+					all = append(all, r)
+				} else {
+					all[i].Clients = append(all[i].Clients, r.Clients...)
+				}
+			}
+		}
+		for i := range all {
+			if len(all[i].Clients) == len(targets) {
+				all[i].Clients = nil
+			}
+		}
+		return all
+	}
 }

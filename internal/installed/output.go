@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -142,13 +140,9 @@ func (o output) bytes() ([]byte, error) {
 // with what the audit found.
 func (o output) render() (Rendering, error) {
 	x := o.part.Of
-	data, err := host.ReadFile(filepath.Join(x.Slot.Dir(), filepath.FromSlash(o.place.Member)), x.Slot.Size)
+	data, err := x.ReadAudited(o.place.Member)
 	if err != nil {
 		return Rendering{}, err
-	}
-	if !evidence.Same(x.Entry.Assets[o.place.Member], digest.FromBytes(data)) {
-		return Rendering{}, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.Subject(), o.place.Member), "",
-			errors.New("changed in the store after the audit"))
 	}
 	return o.target.Render(o.place, x.Manifest, o.part.Deliverable, data)
 }

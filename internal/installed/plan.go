@@ -104,9 +104,7 @@ func NewPlan(w *workspace.Workspace, before *Files, adm policy.Admitted, parts [
 			p.after.Sums.Files[path] = sum
 		}
 	}
-	if err := p.planDeletions(outputs, present); err != nil {
-		return nil, err
-	}
+	p.planDeletions(outputs, present)
 	return p, p.addExtraEvidence(outputs)
 }
 
@@ -222,7 +220,7 @@ func (p *Plan) isAdopted(path string) bool {
 
 // planDeletions plans to delete what was installed and is wanted no more. What was there before is left, and so is all
 // of a skill where it was adopted, unless it lies in the directory of a skill that stays: there it would be of nothing.
-func (p *Plan) planDeletions(outputs map[string]output, present map[string]digest.Digest) error {
+func (p *Plan) planDeletions(outputs map[string]output, present map[string]digest.Digest) {
 	found := p.before.Receipt.Found()
 	var skills []string
 	for _, o := range outputs {
@@ -244,7 +242,6 @@ func (p *Plan) planDeletions(outputs map[string]output, present map[string]diges
 		}
 		p.planDeletion(at, now)
 	}
-	return nil
 }
 
 // planDeletion plans to delete a file that was installed and is wanted no more, unless a user edited it.

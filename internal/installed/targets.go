@@ -1,7 +1,6 @@
 package installed
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -13,21 +12,18 @@ func Targets(w *workspace.Workspace) []string {
 	if w.Config.Targets != nil {
 		return w.Config.Targets
 	}
-	exists := func(mark string) bool {
-		_, err := os.Lstat(w.Place(mark))
-		return err == nil
-	}
+	isThere := func(mark string) bool { return exists(w.Place(mark)) }
 	used, shared := map[string]bool{}, map[string]bool{}
 	known := All()
 	for i, t := range known {
 		t = placed(w, t)
 		known[i] = t
-		used[t.Name] = slices.ContainsFunc(t.Marks, exists)
+		used[t.Name] = slices.ContainsFunc(t.Marks, isThere)
 		shared[t.Shared] = shared[t.Shared] || used[t.Name]
 	}
 	var found []string
 	for _, t := range known {
-		if t.Shared != "" && !shared[t.Shared] && exists(t.Shared) { // the first that reads it
+		if t.Shared != "" && !shared[t.Shared] && isThere(t.Shared) { // the first that reads it
 			used[t.Name], shared[t.Shared] = true, true
 		}
 		if used[t.Name] {

@@ -182,10 +182,7 @@ func (s *unmanagedSearch) walk(dir string) error {
 
 // isProject reports whether a directory has files of Hallmark.
 func isProject(dir string) bool {
-	return slices.ContainsFunc([]string{project.ConfigFile, project.LockFile}, func(name string) bool {
-		_, err := os.Lstat(filepath.Join(dir, name))
-		return err == nil
-	})
+	return exists(filepath.Join(dir, project.ConfigFile)) || exists(filepath.Join(dir, project.LockFile))
 }
 
 // looksIn reports what clients look for in a directory of the project. The project's own name counts for nothing.

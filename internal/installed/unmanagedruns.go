@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
@@ -62,25 +61,13 @@ func (u Unmanaged) Runs(w *workspace.Workspace) (string, error) {
 			return io.NopCloser(bytes.NewReader(nil)), nil
 		}
 		return os.Open(files[member])
-	}, liveForAll)
+	}, LiveFor(All()))
 	if count > maxRunFiles {
 		runs = append(runs,
 			facet.Run{Kind: facet.RunUnread, Text: fmt.Sprintf("more than %d files, which were not all looked at",
 				maxRunFiles)})
 	}
 	return describeRuns(runs), err
-}
-
-// liveForAll is what any client does with a text when it loads it.
-func liveForAll(d facet.Deliverable, text []byte) (all []facet.Run) {
-	for _, t := range All() {
-		for _, r := range t.Live(d, text) {
-			if !slices.ContainsFunc(all, func(o facet.Run) bool { return o.Kind == r.Kind && o.Text == r.Text }) {
-				all = append(all, r)
-			}
-		}
-	}
-	return all
 }
 
 // describeRuns is what runs as one line: each text, and how many scripts there are.
