@@ -233,9 +233,7 @@ func (c *check) gatherFiles(ctx context.Context, claims []evidence.Claim) (*Resu
 		return nil, err
 	}
 	r.Tree = c.tree
-	if err := c.claimEvidence(ctx, r.Profile, claims); err != nil {
-		return nil, err
-	}
+	c.claimEvidence(ctx, r.Profile, claims)
 	if err := c.filesEvidence(r.Profile, framed); err != nil {
 		return nil, err
 	}
@@ -244,7 +242,7 @@ func (c *check) gatherFiles(ctx context.Context, claims []evidence.Claim) (*Resu
 }
 
 // claimEvidence compares the claims of others, such as a lock, with the plugin.
-func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
+func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evidence.Claim) {
 	for _, claim := range claims {
 		switch claim.Scheme {
 		case evidence.Tree:
@@ -265,7 +263,6 @@ func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evid
 			c.add(evidence.CannotVerify(claim, evidence.Unsupported, "reading a plugin does not compute this"))
 		}
 	}
-	return nil
 }
 
 // entryEvidence states whether the file that is loaded first is there.

@@ -83,7 +83,7 @@ func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) e
 			return walkTar(r, limits, names, fn)
 		})
 	case Facet:
-		err = walkOuter(packed, limits, fn, func(r io.Reader) error {
+		err = walkOuter(packed, fn, func(r io.Reader) error {
 			unpacked, err = gunzip(r, layerInner, limits, func(r io.Reader) error {
 				return walkCanonical(r, layerInner, limits, fn)
 			})

@@ -30,7 +30,7 @@ func IsFacet(head []byte) bool {
 
 // walkOuter reads the outer layer of a .facet to its end. It calls fn with the build manifest,
 // and inner with the compressed tar, which inner must read to its end.
-func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inner func(io.Reader) error) error {
+func walkOuter(r io.Reader, fn func(Entry, io.Reader) error, inner func(io.Reader) error) error {
 	t := newCanonicalTar(r, layerOuter)
 	for _, want := range []string{BuildManifest, FacetTarGzip} {
 		e, err := t.next()
