@@ -29,7 +29,7 @@ import (
 // addTree adds the directory that the declaration names as its tree. Without one it refuses a script that has
 // neighbours. It keeps the script's runtime from what is not hashed, and adds the files that it looks for above.
 func (c commandLine) addTree(r *commandFiles) error {
-	w, s, script := c.workspace, c.declared, r.p.Script
+	s, script := c.declared, r.p.Script
 	if s.Tree == "" {
 		if script == nil {
 			return nil
@@ -39,14 +39,9 @@ func (c commandLine) addTree(r *commandFiles) error {
 		}
 		return r.addAbove(script, filepath.Dir(script.File))
 	}
-	t, err := newCommandTree(w, s, r.p)
-	if err != nil {
-		return evidence.Errorf(evidence.Refused, s.Name, "name a directory that holds all of it: 'hallmark pin "+s.Name+
-			" --tree DIRECTORY'", err)
-	}
-	r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
-	if script == nil {
-		return nil
+	t, err := r.addDeclaredTree(s, "a directory that holds all of it")
+	if err != nil || script == nil {
+		return err
 	}
 	if t.language == "python" {
 		ignoreBytecode(r.p)
@@ -54,27 +49,35 @@ func (c commandLine) addTree(r *commandFiles) error {
 	return r.addAbove(script, t.dir)
 }
 
+// addDeclaredTree adds the directory that a declaration names, and returns it. Of one that cannot be the tree, the error
+// leads on to another.
+func (r *commandFiles) addDeclaredTree(s project.Server, another string) (*commandTree, error) {
+	t, err := newCommandTree(r.w, s, r.p)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, s.Name,
+			"name "+another+": 'hallmark pin "+s.Name+" --tree DIRECTORY'", err)
+	}
+	r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
+	return t, nil
+}
+
 // refuseNeighbours refuses a script without a tree that does not lie in a directory of its own, beside nothing but
 // files that its declaration names and those that Hallmark itself keeps.
 func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	w, s, script := c.workspace, c.declared, r.p.Script
 	dir, env := filepath.Dir(script.File), findEnvironment(w, r.p)
-	entries, err := os.ReadDir(dir)
+	more, err := r.neighbour(script.File)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
-	alone := commandTree{dir: dir, written: ownFiles(w, dir)}
-	more := slices.IndexFunc(entries, func(e os.DirEntry) bool {
-		return !alone.leavesOut(e.Name()) && !r.seen[filepath.Join(dir, e.Name())]
-	})
-	if more < 0 && env == "" {
+	if more == "" && env == "" {
 		return nil
 	}
 	what := "packages of " + host.RelativeTo(w.Dir, env)
-	if more >= 0 {
-		what = wire.Quoted(entries[more].Name()) + " and all else in " + host.RelativeTo(w.Dir, dir)
+	if more != "" {
+		what = wire.Quoted(more) + " and all else in " + host.RelativeTo(w.Dir, dir)
 		if dir == w.Dir {
-			what = wire.Quoted(entries[more].Name()) + " and all else in the project"
+			what = wire.Quoted(more) + " and all else in the project"
 		}
 	}
 	name := filepath.Base(script.File)

@@ -214,7 +214,7 @@ func readConfig(ctx context.Context, w *workspace.Workspace, ref artifact.Ref,
 			if platform != "linux/"+runtime.GOARCH && !strings.HasPrefix(platform, "linux/"+runtime.GOARCH+"/") {
 				continue
 			}
-			data, err := readBlob(ctx, w, ref, of.Platforms[platform], "the index of the image",
+			data, err := readBlob(ctx, ref, of.Platforms[platform], "the index of the image",
 				func(ctx context.Context, at artifact.Ref) (*fetch.Download, error) {
 					return w.Host.Fetch.Fetch(ctx, at)
 				})
@@ -231,7 +231,7 @@ func readConfig(ctx context.Context, w *workspace.Workspace, ref artifact.Ref,
 	if of.Config.IsZero() {
 		return c, nil
 	}
-	data, err := readBlob(ctx, w, ref, of.Config, "the manifest of the image", w.Host.Fetch.FetchBlob)
+	data, err := readBlob(ctx, ref, of.Config, "the manifest of the image", w.Host.Fetch.FetchBlob)
 	if err != nil {
 		return c, err
 	}
@@ -244,7 +244,7 @@ func readConfig(ctx context.Context, w *workspace.Workspace, ref artifact.Ref,
 }
 
 // readBlob fetches what named, a manifest, names by its digest, and compares it.
-func readBlob(ctx context.Context, w *workspace.Workspace, image artifact.Ref, want digest.Digest, named string,
+func readBlob(ctx context.Context, image artifact.Ref, want digest.Digest, named string,
 	get func(context.Context, artifact.Ref) (*fetch.Download, error)) ([]byte, error) {
 	at, err := BlobRef(image, want)
 	if err != nil {

@@ -82,15 +82,23 @@ func (k ecosystem) openVersion(ctx context.Context, w *workspace.Workspace, serv
 	if have == version {
 		return first, nil
 	}
-	for rt := range k.others(ctx, w, path, "=="+version+".*") {
-		if closure.PythonVersion(rt.Version) == version {
-			first.Close()
-			return openFound(ctx, w, server, path, rt, open)
-		}
+	if rt := k.findVersion(ctx, w, path, version); rt != nil {
+		first.Close()
+		return openFound(ctx, w, server, path, rt, open)
 	}
 	return first, evidence.Errorf(evidence.Refused, server, "run 'uv python install "+version+
 		"', or put python"+version+" into PATH, then run the same command again",
 		fmt.Errorf("its command line chooses Python %s, which is not on this machine; python3 is %s", version, have))
+}
+
+// findVersion returns the first of the others that has a version; nil if none has.
+func (k ecosystem) findVersion(ctx context.Context, w *workspace.Workspace, path, version string) *project.Runtime {
+	for rt := range k.others(ctx, w, path, "=="+version+".*") {
+		if closure.PythonVersion(rt.Version) == version {
+			return rt
+		}
+	}
+	return nil
 }
 
 // openFound opens an interpreter that was found already.
@@ -123,10 +131,7 @@ func (k ecosystem) openLocked(ctx context.Context, l Locked, open process.Opener
 		if version == "" {
 			continue
 		}
-		for rt := range k.others(ctx, l.Workspace, l.Approval.Path, "=="+version+".*") {
-			if closure.PythonVersion(rt.Version) != version {
-				continue
-			}
+		if rt := k.findVersion(ctx, l.Workspace, l.Approval.Path, version); rt != nil {
 			p.Close()
 			return openFound(ctx, l.Workspace, l.Server.Name, l.Approval.Path, rt, open)
 		}

@@ -54,14 +54,11 @@ func (k ecosystem) addPackageTree(r *commandFiles, s project.Server) (*commandTr
 	if s.Tree == "" {
 		return nil, nil
 	}
-	t, err := newCommandTree(r.w, s, r.p)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Refused, s.Name, "name a directory of the project: 'hallmark pin "+s.Name+
-			" --tree DIRECTORY'", err)
+	t, err := r.addDeclaredTree(s, "a directory of the project")
+	if err == nil {
+		t.language = k.language
 	}
-	t.language = k.language
-	r.addItem(project.TreeKey(s.Tree), commandItem{path: t.dir, tree: t, named: true})
-	return t, nil
+	return t, err
 }
 
 // judgeNeighbours looks at what lies beside the named files that are not in the tree t, which may be nil. A package
@@ -78,7 +75,7 @@ func (k ecosystem) judgeNeighbours(r *commandFiles, s project.Server, entry stri
 	for _, key := range named {
 		file := host.RealPath(r.items[key].path)
 		inTree := t != nil && t.hashes(file)
-		if !inTree && r.hasNeighbours(file) {
+		if beside, err := r.neighbour(file); !inTree && (err != nil || beside != "") {
 			r.noteNeighbours(s, key, file, runs)
 		}
 		if !runs {
@@ -116,14 +113,17 @@ func (r *commandFiles) noteNeighbours(s project.Server, key, file string, runs b
 	}, evidence.Unsupported, "the package may run it, and it may load other files of "+where+"; "+locks))
 }
 
-// hasNeighbours reports whether other files than those that are hashed lie beside a file.
-func (r *commandFiles) hasNeighbours(file string) bool {
+// neighbour returns the name of another file than those that are hashed that lies beside a file; "" if there is none.
+func (r *commandFiles) neighbour(file string) (string, error) {
 	dir := filepath.Dir(file)
 	alone := commandTree{dir: dir, written: ownFiles(r.w, dir)}
 	entries, err := os.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(entries, func(d os.DirEntry) bool {
-		return !alone.leavesOut(d.Name()) && !r.seen[filepath.Join(dir, d.Name())]
-	})
+	for _, e := range entries {
+		if !alone.leavesOut(e.Name()) && !r.seen[filepath.Join(dir, e.Name())] {
+			return e.Name(), err
+		}
+	}
+	return "", err
 }
 
 // FindNamedCode returns a file of code that arguments name if they are read in dir, and that is not hashed: hashed are
