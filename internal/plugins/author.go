@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +48,7 @@ func Hash(ctx context.Context, dir string, o HashOptions) (*HashResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash, framed, stop := s.startHashing(ctx, o)
-	defer stop()
+	hash := s.hasher(ctx)
 	m, invalid := s.Inspect(dir)
 	p := o.Profile
 	if p == "" && !o.Write && invalid == nil {
@@ -65,7 +63,10 @@ func Hash(ctx context.Context, dir string, o HashOptions) (*HashResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Tree, err = framed(); err != nil || !o.Write {
+	if o.Write || o.Framed {
+		r.Tree, err = s.Bundle.Tree(ctx)
+	}
+	if err != nil || !o.Write {
 		return r, err
 	}
 	if invalid != nil {
@@ -111,27 +112,6 @@ func (s *Source) hasher(ctx context.Context) hasher {
 		hashes[p] = sync.OnceValues(func() (digest.Digest, error) { return s.Bundle.Hash(ctx, p) })
 	}
 	return func(p tree.Profile) (digest.Digest, error) { return hashes[p]() }
-}
-
-// startHashing begins to compute, beside its caller, the hash that is most likely asked for and, as o has it,
-// the framed hash, for which framed waits. Nothing of it runs on after stop.
-func (s *Source) startHashing(ctx context.Context, o HashOptions) (hash hasher, framed func() (digest.Digest, error),
-	stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	hash = s.hasher(ctx)
-	framed = func() (d digest.Digest, err error) { return d, nil }
-	var begun sync.WaitGroup
-	if o.Write || o.Framed {
-		framed = sync.OnceValues(func() (digest.Digest, error) { return s.Bundle.Tree(ctx) })
-		begun.Go(func() { framed() })
-	}
-	if p := cmp.Or(o.Profile, tree.Guide); p.Known() {
-		begun.Go(func() { hash(p) })
-	}
-	return hash, framed, func() {
-		cancel()
-		begun.Wait()
-	}
 }
 
 // hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.

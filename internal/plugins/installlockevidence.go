@@ -79,14 +79,10 @@ func (l *InstallLock) Evidence(r *plugin.Result, found Found, remembered bool) (
 		report = append(report, evidence.Compare(files,
 			evidence.Observed{Digests: []digest.Digest{found.Files}, From: "the plugin's directory"}))
 	}
-	var bytes int64
-	for _, f := range found.Hashed {
-		bytes += f.Size
-	}
 	for _, c := range []struct {
 		member         string
 		claimed, found int64
-	}{{"fileCount", l.FileCount, int64(len(found.Hashed))}, {"totalBytes", l.TotalBytes, bytes}} {
+	}{{"fileCount", l.FileCount, int64(len(found.Hashed))}, {"totalBytes", l.TotalBytes, sumSizes(found.Hashed)}} {
 		if l.has(c.member) {
 			cl := claim(evidence.Extent, c.member)
 			cl.Text = evidence.Group(c.claimed)
