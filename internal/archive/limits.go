@@ -1,5 +1,7 @@
 package archive
 
+import "cmp"
+
 // Limits bounds what is read. A zero field takes the default.
 type Limits struct {
 	Packed    int64 // bytes of the archive; default MaxPacked
@@ -22,20 +24,8 @@ const directoryShare = 256
 
 // Effective is l with the defaults in place of the fields that are zero.
 func (l Limits) Effective() Limits {
-	if l.Packed == 0 {
-		l.Packed = MaxPacked
-	}
-	if l.Unpacked == 0 {
-		l.Unpacked = 512 << 20
-	}
-	if l.Ratio == 0 {
-		l.Ratio = 200
-	}
-	if l.Entries == 0 {
-		l.Entries = 20_000
-	}
-	if l.Directory == 0 {
-		l.Directory = 1<<18 + int64(l.Entries)*directoryShare
-	}
+	l.Packed, l.Unpacked = cmp.Or(l.Packed, MaxPacked), cmp.Or(l.Unpacked, 512<<20)
+	l.Ratio, l.Entries = cmp.Or(l.Ratio, 200), cmp.Or(l.Entries, 20_000)
+	l.Directory = cmp.Or(l.Directory, 1<<18+int64(l.Entries)*directoryShare)
 	return l
 }

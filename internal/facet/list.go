@@ -202,7 +202,8 @@ func (d Dir) isEmpty() bool {
 			}
 		}
 	}
-	return w.takeServers(doc) == nil && w.manifest["servers"] == nil
+	w.takeServers(doc)
+	return w.manifest["servers"] == nil
 }
 
 // whyNothing is what an error says of a plugin of which a facet can have nothing.

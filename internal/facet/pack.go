@@ -133,10 +133,7 @@ func (m *Manifest) selectFiles(byPath map[string]tree.File) (files []tree.File, 
 func compress(
 	ctx context.Context, files []tree.File, open tree.Open, limits archive.Limits,
 ) (*bytes.Buffer, digest.Digest, error) {
-	limit := limits.Packed
-	if limit == 0 {
-		limit = archive.MaxPacked
-	}
+	limit := limits.Effective().Packed
 	var out bytes.Buffer
 	integrity, _, err := archive.WriteTarGzip(ctx, &cappedWriter{&out, limit}, files, open, 0)
 	if errors.Is(err, errFull) {

@@ -41,9 +41,7 @@ func (w *wrapping) wrapPlugin() error {
 			return err
 		}
 	}
-	if err := w.takeServers(doc); err != nil {
-		return err
-	}
+	w.takeServers(doc)
 	for _, member := range sortedKeys(doc) {
 		if !slices.Contains(descriptive, member) && !slices.Contains(taken, member) {
 			w.note(member+" in "+w.format.file, "is kept, and not installed")

@@ -8,7 +8,7 @@ import (
 
 // takeServers takes the MCP servers of a plugin that a facet can declare: those of the files that its client reads
 // anyway, and then those that its manifest has or names a file of.
-func (w *wrapping) takeServers(doc map[string]any) error {
+func (w *wrapping) takeServers(doc map[string]any) {
 	servers := map[string]any{}
 	for _, file := range w.format.servers {
 		if _, ok := w.files[file]; ok {
@@ -40,7 +40,6 @@ func (w *wrapping) takeServers(doc map[string]any) error {
 	if len(servers) > 0 {
 		w.manifest["servers"] = servers
 	}
-	return nil
 }
 
 // takeServerFile takes the servers of a file: those of its member mcpServers, or else its members.

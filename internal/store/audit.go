@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -127,7 +128,7 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 // that no link is followed. It returns nil if it reported why the slot cannot be opened.
 func (a *audit) openSlot(r *os.Root, at string) (*os.Root, error) {
 	slot := r
-	for i, name := range splitPath(at) {
+	for i, name := range strings.Split(filepath.ToSlash(at), "/") {
 		sub, err := openDir(slot, name)
 		if i > 0 {
 			slot.Close()
@@ -205,21 +206,11 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
 		return nil, "was replaced while it was read", err
 	}
-	data = make([]byte, 0, info.Size()+1)
-	for len(data) <= maxSidecar {
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
-		n, err := f.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if err == io.EOF {
-			return data, "", nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
+	data, err = io.ReadAll(io.LimitReader(f, maxSidecar+1))
+	if err == nil && len(data) > maxSidecar {
+		return nil, "grew while it was read", nil
 	}
-	return nil, "grew while it was read", nil
+	return data, "", err
 }
 
 // inspectContent hashes the files and completes the report with found, what inspectSlot reported.

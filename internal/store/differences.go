@@ -138,5 +138,3 @@ func shorten(subject string, r evidence.Report) evidence.Report {
 		Subject: subject, Scheme: evidence.File, Authority: evidence.Sidecar, Where: sidecarName + ", files",
 	}, rest))
 }
-
-func splitPath(path string) []string { return strings.Split(filepath.ToSlash(path), "/") }
