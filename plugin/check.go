@@ -110,19 +110,9 @@ func (c *check) start(ctx context.Context) (stop func()) {
 
 // computeAhead runs compute beside the caller, and returns a function that waits for its result.
 func computeAhead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
-	var (
-		v    T
-		err  error
-		done = make(chan struct{})
-	)
-	begun.Go(func() {
-		defer close(done)
-		v, err = compute()
-	})
-	return func() (T, error) {
-		<-done
-		return v, err
-	}
+	wait = sync.OnceValues(compute)
+	begun.Go(func() { wait() })
+	return wait
 }
 
 func (c *check) add(e ...evidence.Evidence) { c.report = append(c.report, e...) }

@@ -5,14 +5,7 @@ import (
 )
 
 // isZero reports whether p holds no byte but zeros.
-func isZero(p []byte) bool {
-	for _, c := range p {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(p []byte) bool { return len(bytes.TrimLeft(p, "\x00")) == 0 }
 
 // checksum is the sum of a header's bytes, its own field counted as spaces.
 func checksum(h []byte) int64 {

@@ -202,7 +202,9 @@ func (e unnamedError) Is(target error) bool { return target == ErrUnnamed }
 
 // NameOf is the name of a facet that is made of the last segment of a path or a URL, as a directory that says none is
 // called; "" if there is none.
-func NameOf(where string) string { return facetName(base(strings.TrimRight(where, "/"), ".git")) }
+func NameOf(where string) string {
+	return facetName(strings.TrimSuffix(path.Base(strings.TrimRight(where, "/")), ".git"))
+}
 
 // invalid is an error about what a directory holds.
 func invalid(format string, args ...any) error {
@@ -287,6 +289,3 @@ func below(p, dir string) (rest string, ok bool) {
 	}
 	return strings.CutPrefix(p, dir+"/")
 }
-
-// base is the last segment of a path, without an extension that is there.
-func base(p, extension string) string { return strings.TrimSuffix(path.Base(p), extension) }

@@ -25,6 +25,15 @@ type facetSource interface {
 	inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (evidence.Report, error)
 }
 
+// elsewhere is part of a source that is not on this machine.
+type elsewhere struct{}
+
+// inspect says nothing.
+func (elsewhere) inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (evidence.Report,
+	error) {
+	return nil, nil
+}
+
 // Versions are what the source of a facet has now; empty what it does not tell.
 type Versions struct {
 	Wanted string // newest version that the declaration allows, or the commit

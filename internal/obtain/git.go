@@ -23,7 +23,7 @@ import (
 )
 
 // gitSource is a git repository.
-type gitSource struct{}
+type gitSource struct{ elsewhere }
 
 // obtain gets a facet of a repository. Its commit is resolved once and locked, and later installs use
 // that commit, wherever the tag or branch points by then.
@@ -148,12 +148,6 @@ func (s *Sources) chooseCommit(ctx context.Context, r Request, locked *project.F
 // tag is to name the commit that was locked.
 func hasTagOf(f project.Facet, locked *project.FacetLock) bool {
 	return locked != nil && f.Tag != "" && locked.Source.Tag == f.Tag && locked.Source.URL == f.Git
-}
-
-// inspect says nothing: what was locked is elsewhere.
-func (gitSource) inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (evidence.Report,
-	error) {
-	return nil, nil
 }
 
 // findVersions asks the repository which commit is meant now.

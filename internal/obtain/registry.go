@@ -18,7 +18,7 @@ import (
 )
 
 // registrySource is the project's registry, which has facets and servers in versions.
-type registrySource struct{}
+type registrySource struct{ elsewhere }
 
 // obtain gets an archive of the registry: a locked one from the store without a request, a new one only
 // if the registry confirms it now. It holds the store's fetch lock while it downloads.
@@ -126,12 +126,6 @@ func (s *Sources) confirmVersion(ctx context.Context, r Request,
 	c.record = &rec
 	c.entry.Proof, err = s.verifyRecord(ctx, c, q)
 	return c, err
-}
-
-// inspect says nothing: what was locked is elsewhere.
-func (registrySource) inspect(context.Context, *workspace.Workspace, project.Facet, project.FacetLock) (
-	evidence.Report, error) {
-	return nil, nil
 }
 
 // findVersions asks the registry for the newest active versions.

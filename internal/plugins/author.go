@@ -145,6 +145,11 @@ func writeManifest(dir string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		perm = info.Mode().Perm()
 	}
+	return writeFile(path, data, perm)
+}
+
+// writeFile is [durable.WriteFile] with an error of class Operation.
+func writeFile(path string, data []byte, perm fs.FileMode) error {
 	if err := durable.WriteFile(path, data, perm); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
@@ -233,10 +238,7 @@ func Pack(ctx context.Context, dir, out string) (sum digest.Digest, left []strin
 	if err != nil {
 		return digest.Digest{}, nil, err
 	}
-	if err := durable.WriteFile(out, zip, 0o644); err != nil {
-		return digest.Digest{}, nil, evidence.Errorf(evidence.Operation, out, "", err)
-	}
-	return digest.FromBytes(zip), s.Bundle.Beside, nil
+	return digest.FromBytes(zip), s.Bundle.Beside, writeFile(out, zip, 0o644)
 }
 
 // Pack returns the zip of a plugin. The hash must hold, as hosts refuse any other plugin.

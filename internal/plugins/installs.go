@@ -119,10 +119,7 @@ func changeInstalls(ctx context.Context, h *host.Host, dir string,
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, data, 0o600); err != nil {
-		return evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	return nil
+	return writeFile(path, data, 0o600)
 }
 
 // rememberPlugin records that this machine accepted the plugin in the directory path with the lock l

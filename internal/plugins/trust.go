@@ -86,8 +86,5 @@ func writeKeys(path string, keys *plugin.TrustedKeys) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, data, 0o600); err != nil {
-		return evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	return nil
+	return writeFile(path, data, 0o600)
 }
