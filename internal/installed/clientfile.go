@@ -155,7 +155,8 @@ func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
 		}
 		return f, err
 	}
-	f, _ := clients.ServerFile(client, w.Dir, func(name string) bool { return exists(w.Path(filepath.FromSlash(name))) })
+	isThere := func(name string) bool { return exists(w.Path(filepath.FromSlash(name))) }
+	f, _ := clients.ServerFile(client, w.Dir, isThere)
 	return f, nil
 }
 

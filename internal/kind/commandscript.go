@@ -49,8 +49,8 @@ func (c commandLine) addTree(r *commandFiles) error {
 	return r.addAbove(script, t.dir)
 }
 
-// addDeclaredTree adds the directory that a declaration names, and returns it. Of one that cannot be the tree, the error
-// leads on to another.
+// addDeclaredTree adds the directory that a declaration names, and returns it. Of one that cannot be the tree, the
+// error leads on to another.
 func (r *commandFiles) addDeclaredTree(s project.Server, another string) (*commandTree, error) {
 	t, err := newCommandTree(r.w, s, r.p)
 	if err != nil {

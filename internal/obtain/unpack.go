@@ -125,7 +125,8 @@ func (p packedArchive) evidence(subject string, arch *facet.Archive,
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
 	}
-	return append(report, evidence.Compare(RecordClaim(subject, evidence.Document, "manifest", p.document), evidence.Observed{
+	claim := RecordClaim(subject, evidence.Document, "manifest", p.document)
+	return append(report, evidence.Compare(claim, evidence.Observed{
 		Digests: []digest.Digest{digest.FromBytes(canonical)}, From: manifest.file + " in the archive"})), nil
 }
 
