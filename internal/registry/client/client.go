@@ -173,42 +173,60 @@ func (c *Client) eachVersion(
 	if err != nil {
 		return err
 	}
-	wait, room, count := c.wait(path), MaxVersionBytes, 0
+	page := func(p registry.Page) ([]registry.Envelope, string) { return p.Servers, p.Metadata.NextCursor }
+	check := func(env registry.Envelope) error { return c.expect(env, name, "") }
+	return eachOf(ctx, versions{c, name, path, query}, page, check, use)
+}
+
+// versions are those of one name, which a registry answers in pages.
+type versions struct {
+	c          *Client
+	name, path string
+	query      url.Values
+}
+
+// eachOf calls use with what the pages of v have, until use wants no more. Page is what one page has, with the
+// cursor of the next one; check is asked about all of a page before use is called.
+func eachOf[P, T any](
+	ctx context.Context, v versions, page func(P) ([]T, string), check func(T) error, use func(T) (bool, error),
+) error {
+	wait, room, count := v.c.wait(v.path), MaxVersionBytes, 0
 	for {
 		began := time.Now()
-		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
+		text, err := v.c.ask(ctx, wait, request{method: http.MethodGet, path: v.path, query: v.query})
 		if err != nil {
 			return err
 		}
 		wait -= time.Since(began)
 		if room -= len(text); room < 0 {
-			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name, MaxVersionBytes)
+			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", v.c.Base, v.name,
+				MaxVersionBytes)
 		}
-		var p registry.Page
-		if err := c.decode(path, text, &p); err != nil {
+		var p P
+		if err := v.c.decode(v.path, text, &p); err != nil {
 			return err
 		}
-		for _, env := range p.Servers {
-			if err := c.expect(env, name, ""); err != nil {
+		records, next := page(p)
+		for _, rec := range records {
+			if err := check(rec); err != nil {
 				return err
 			}
 		}
-		for _, env := range p.Servers {
+		for _, rec := range records {
 			if count++; count > registry.MaxVersions {
-				return fmt.Errorf("registry %s: %+q has more than %d versions", c.Base, name, registry.MaxVersions)
+				return fmt.Errorf("registry %s: %+q has more than %d versions", v.c.Base, v.name, registry.MaxVersions)
 			}
-			if more, err := use(env); err != nil || !more {
+			if more, err := use(rec); err != nil || !more {
 				return err
 			}
 		}
-		next := p.Metadata.NextCursor
 		if next == "" {
 			return nil
 		}
-		if next == query.Get("cursor") { // others that do not end are ended by the time
-			return fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
+		if next == v.query.Get("cursor") { // others that do not end are ended by the time
+			return fmt.Errorf("registry %s: the versions of %+q do not end", v.c.Base, v.name)
 		}
-		query.Set("cursor", next)
+		v.query.Set("cursor", next)
 	}
 }
 
@@ -329,6 +347,7 @@ type request struct {
 	query        url.Values
 	rawQuery     string // in place of query, as it was given
 	body         []byte // JSON, nil for none
+	archive      Upload // in place of body
 	token        string // of the bearer, "" for none
 }
 
@@ -350,6 +369,9 @@ func (c *Client) ask(ctx context.Context, wait time.Duration, r request) ([]byte
 	}
 	if r.token != "" {
 		header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.archive.Body != nil {
+		header.Set("Content-Type", "application/octet-stream")
 	}
 	text, media, err := c.send(ctx, r, sending{wait, stable, header, MaxAnswer})
 	if err != nil {
@@ -384,9 +406,16 @@ func (c *Client) send(ctx context.Context, r request, how sending) (text []byte,
 	if err != nil {
 		return nil, "", err
 	}
+	if r.archive.Body != nil {
+		req.Body, req.GetBody, req.ContentLength = io.NopCloser(r.archive.Body), nil, r.archive.Size
+	}
 	req.Header = how.header
 	req.Header.Set("User-Agent", "hallmark")
-	res, err := c.client(r.path).Do(req)
+	patience := r.path
+	if r.archive.Body != nil {
+		patience = publishPath
+	}
+	res, err := c.client(patience).Do(req)
 	if err != nil {
 		return nil, "", fmt.Errorf("registry %s: %w", c.Base, err)
 	}
