@@ -94,6 +94,23 @@ var (
 // Host returns the machine and user that the flows act for. dir is the project's directory.
 func (a *App) Host(dir string) (*host.Host, error) { return a.HostWithin(dir, fetch.Limits{}) }
 
+// OnHost is run with the [App.Host] of dir, which flags may set; nil is this directory.
+func (a *App) OnHost(
+	dir *string, run func(*cobra.Command, *host.Host, []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		where := "."
+		if dir != nil {
+			where = *dir
+		}
+		h, err := a.Host(where)
+		if err != nil {
+			return err
+		}
+		return run(c, h, args)
+	}
+}
+
 // HostWithin is [App.Host] with limits on what is fetched.
 func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 	return host.Open(host.Setup{

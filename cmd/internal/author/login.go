@@ -103,11 +103,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 	m := new(loginMethod)
 	m.command = &cobra.Command{
 		Use: method, Short: short, Long: long, Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&m.asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) (err error) {
 			o := publish.LoginOptions{
 				Registry: &client.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
@@ -123,7 +119,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			}
 			s, err := publish.Login(c.Context(), h, o)
 			return m.report(a, s, err)
-		}),
+		})),
 	}
 	f := m.command.Flags()
 	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), host.OfficialRegistry),

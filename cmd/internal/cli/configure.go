@@ -99,11 +99,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 			return nil
 		}),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) (err error) {
 			if all {
 				if names, err = pin.ServersToVerify(dir); err != nil {
 					return err
@@ -126,7 +122,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 				showVerified(a, f)
 			}
 			return err
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	c.Flags().BoolVar(&write, "write", false, "put the digests into "+project.ConfigFile)

@@ -507,11 +507,7 @@ func listCommand(a *app.App) *cobra.Command {
 		Long:              listHelp,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, _ []string) error {
 			found, err := facets.List(c.Context(), h, dir)
 			if err != nil {
 				return err
@@ -524,7 +520,7 @@ func listCommand(a *app.App) *cobra.Command {
 			}
 			showNotes(a.Stderr, found.Notes)
 			return nil
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	addGlobalFlag(a, c, &dir, false)

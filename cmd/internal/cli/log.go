@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -44,11 +45,7 @@ func logProofCommand(a *app.App) *cobra.Command {
 		Long: `Fetch a record and the proof that it is in its registry's log, verify both, and print the
 proof (C2SP tlog-proof). Who has the log's key can verify it without the registry.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
@@ -73,7 +70,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 				_, err = a.Stdout.Write(p.Proof)
 			}
 			return err
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
@@ -92,11 +89,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 		Short:   "Verify a proof in a file, without the network",
 		Example: "notes.proof",
 		Args:    app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
@@ -108,7 +101,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 				showProven(a, p)
 			}
 			return err
-		}),
+		})),
 	}
 	app.LogKeyFlag(c, &o)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what the proof says as one JSON document")
@@ -326,17 +319,13 @@ func logForgetCommand(a *app.App) *cobra.Command {
 		Long: `Forget which key a registry's log has. The next use of the registry asks for the key
 again. What this machine saw of the log under the old key is not forgotten.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			key, err := trail.Forget(c.Context(), h, names[0])
 			if err == nil {
 				fmt.Fprintf(a.Stderr, "%s: forgot the key %s\n", a.Name, surface.Escape(key))
 			}
 			return err
-		},
+		}),
 	}
 	return c
 }

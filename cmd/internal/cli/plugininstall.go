@@ -242,17 +242,13 @@ func pluginForgetCommand(a *app.App) *cobra.Command {
 		Long: `Forget that this machine installed a plugin, after you removed its directory on purpose.
 Until then 'hallmark plugin revalidate' refuses, because the plugin is gone.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := plugins.Forget(c.Context(), h, dir, names[0]); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))
+			_, err := fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))
 			return err
-		},
+		}),
 	}
 	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that held the plugin")
 	return c

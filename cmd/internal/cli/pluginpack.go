@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -236,11 +237,7 @@ what it recorded, and the proof that its log has it, are compared.
 Names of plugins have no scope: publishing needs an API token that names the plugin, or
 one for every name, in HALLMARK_TOKEN.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) (err error) {
 			if o.Registry, o.Token, err = author.FindRegistry(h, c, base); err != nil {
 				return err
 			}
@@ -249,7 +246,7 @@ one for every name, in HALLMARK_TOKEN.`,
 			}
 			p, err := plugins.Publish(c.Context(), h, names[0], o)
 			return author.ReportPublishedArchive(a, p, asJSON, err)
-		}),
+		})),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")

@@ -41,11 +41,7 @@ func protectCommand(a *app.App) *cobra.Command {
 		Example: "\n--dry-run\n--client cursor,claude-code --yes",
 		Long:    protectHelp,
 		Args:    app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) (err error) {
 			if o.Home, err = os.UserHomeDir(); err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
 			}
@@ -71,7 +67,7 @@ func protectCommand(a *app.App) *cobra.Command {
 				return writeProtected(a, r, err)
 			}
 			return sumProtected(a, say, r, o, err)
-		}),
+		})),
 	}
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only this `client`: "+strings.Join(clients.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
@@ -290,11 +286,7 @@ its bytes back; in one that its client wrote anew, the command and the arguments
 entry are restored. What was locked for them is unlocked. Skills and what projects have locked stay.
 
 An entry that you edited since is named, and stays as it is.`,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			home, err := os.UserHomeDir()
 			if err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
@@ -318,7 +310,7 @@ An entry that you edited since is named, and stays as it is.`,
 				fmt.Fprintln(a.Stdout, "Nothing is protected, so there is nothing to undo.")
 			}
 			return err
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c

@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -24,18 +25,14 @@ func storeCommand(a *app.App) *cobra.Command {
 	}
 	c.AddCommand(storeVerifyCommand(a), storePruneCommand(a), &cobra.Command{
 		Use: "path", Short: "Print the store's directory", Args: app.Args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			path, err := check.StorePath(h)
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(a.Stdout, path)
 			return err
-		},
+		}),
 	})
 	return c
 }
@@ -49,11 +46,7 @@ func storeVerifyCommand(a *app.App) *cobra.Command {
 Anything else in the store is refused; what was moved to quarantine is named. Nothing is
 moved or repaired: the next command that uses a bad slot does that.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			found, err := check.VerifyStore(c.Context(), h)
 			if err == nil {
 				err = found.Verdict.Err()
@@ -73,7 +66,7 @@ moved or repaired: the next command that uses a bad slot does that.`,
 				fmt.Fprintf(a.Stderr, "%s: %s verified\n", a.Name, evidence.Count(found.Slots, "slot"))
 			}
 			return errors.Join(app.WriteReport(a.Stdout, found.Verdict), err)
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c

@@ -38,11 +38,7 @@ func tryCommand(a *app.App) *cobra.Command {
 			}
 			return app.Args(cobra.ExactArgs(1))(c, words)
 		},
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, words []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, words []string) error {
 			o.Arguments = words[1:]
 			printed := ""
 			o.Next = func(t *launch.Trial) {
@@ -65,7 +61,7 @@ func tryCommand(a *app.App) *cobra.Command {
 			}
 			o.Next(t)
 			return showTried(a, t)
-		}),
+		})),
 	}
 	a.AllowFlags(c)
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of a variable that the server gets from the "+

@@ -44,11 +44,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 		Long:              unpinHelp,
 		Args:              app.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if o.Files.Client != "" && o.Files.Config != "" {
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
@@ -71,7 +67,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 				reportUnpinned(a, u)
 			}
 			return nil
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	addClientFlags(c, &o.Files)
