@@ -69,11 +69,8 @@ func upgradeCommand(a *app.App) *cobra.Command {
 			return reportUpgrade(a, &f, out, err)
 		})),
 	}
-	f.register(a, c)
-	addGlobalFlag(a, c, &f.dir, false)
-	a.AllowFlags(c)
+	f.register(a, c, false)
 	consent.register(c)
-	f.addReviewFlags(c)
 	c.Flags().BoolVar(&f.o.AcceptTag, "accept-tag", false,
 		"follow a tag of the named facets' repositories that was moved since it was locked, after asking")
 	return c

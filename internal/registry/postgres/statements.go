@@ -45,7 +45,8 @@ func inside(tx pgx.Tx) sqldb.Statements {
 		return appendPostgres(ctx, tx, leaves...)
 	}
 	db.Noted = func(ctx context.Context, kind, name string) error {
-		return db.Exec(ctx, "INSERT INTO archive_names (kind, name, grams) VALUES ($1, $2, $3)", kind, name, grams(name))
+		return db.Exec(ctx, "INSERT INTO archive_names (kind, name, grams) VALUES ($1, $2, $3)", kind, name,
+			grams(name))
 	}
 	return db
 }

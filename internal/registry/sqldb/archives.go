@@ -59,7 +59,9 @@ func scanArchive(scan Scan) (registry.ArchiveRecord, error) {
 }
 
 // archive reads one record; the version may be latest.
-func (s Statements) archive(ctx context.Context, kind ledger.Kind, name, version string) (registry.ArchiveRecord, error) {
+func (s Statements) archive(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (registry.ArchiveRecord, error) {
 	where, args := "kind = $1 AND name = $2 AND version = $3", []any{string(kind), name, version}
 	if version == registry.Latest {
 		where, args = "kind = $1 AND name = $2 AND is_latest", args[:2]

@@ -36,8 +36,8 @@ func (s Shared) AddArchiveFinding(ctx context.Context, f registry.Finding) error
 			string(shown), string(f.Kind), f.Name, f.Version); err != nil {
 			return err
 		}
-		if err := db.Exec(ctx,
-			"INSERT INTO archive_findings (kind, name, version, found_at, build, evidence) VALUES ($1, $2, $3, $4, $5, $6)",
+		if err := db.Exec(ctx, `INSERT INTO archive_findings (kind, name, version, found_at, build, evidence)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
 			string(f.Kind), f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
 			return err
 		}

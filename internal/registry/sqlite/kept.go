@@ -21,8 +21,8 @@ func (s *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?", string(shown),
-			f.Name, f.Version); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?",
+			string(shown), f.Name, f.Version); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx,
