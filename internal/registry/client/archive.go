@@ -65,7 +65,9 @@ func (c *Client) archiveVersions(
 		return nil, err
 	}
 	var all []registry.ArchiveRecord
-	page := func(p registry.ArchivePage) ([]registry.ArchiveRecord, string) { return p.Archives, p.Metadata.NextCursor }
+	page := func(p registry.ArchivePage) ([]registry.ArchiveRecord, string) {
+		return p.Archives, p.Metadata.NextCursor
+	}
 	check := func(rec registry.ArchiveRecord) error { return c.expectArchive(rec, kind, name, "") }
 	err = eachOf(ctx, versions{c, name, path, query}, page, check, func(rec registry.ArchiveRecord) (bool, error) {
 		all = append(all, rec)

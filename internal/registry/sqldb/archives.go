@@ -211,19 +211,29 @@ func (s Statements) setArchiveStatus(
 	if err := s.moveLatest(ctx, string(kind), name, all); err != nil {
 		return 0, nil, err
 	}
-	var records []registry.ArchiveRecord
+	records, err := Changed(altered, func(i int) (registry.ArchiveRecord, error) {
+		return s.archive(ctx, kind, name, all[i].Version)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return len(altered), records, nil
+}
+
+// Changed reads the records that were changed, as many as an answer has room for.
+func Changed[T Record](altered []int, read func(int) (T, error)) (records []T, err error) {
 	size := 0
 	for _, i := range altered {
-		rec, err := s.archive(ctx, kind, name, all[i].Version)
+		rec, err := read(i)
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		if size += rec.PageSize(); len(records) > 0 && size > registry.PageBytes {
 			break
 		}
 		records = append(records, rec)
 	}
-	return len(altered), records, nil
+	return records, nil
 }
 
 // moveLatest stores which of all versions of a name is the latest, if that has changed.

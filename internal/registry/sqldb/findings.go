@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -27,27 +28,36 @@ func (s Shared) AddArchiveFinding(ctx context.Context, f registry.Finding) error
 		if err != nil {
 			return err
 		}
-		newest := append([]registry.Finding{f}, rec.Findings...)
-		shown, err := json.Marshal(newest[:min(len(newest), registry.MaxFindings)])
-		if err != nil {
-			return err
-		}
-		if err := db.Exec(ctx, "UPDATE archives SET findings = $1 WHERE kind = $2 AND name = $3 AND version = $4",
-			string(shown), string(f.Kind), f.Name, f.Version); err != nil {
-			return err
-		}
-		if err := db.Exec(ctx, `INSERT INTO archive_findings (kind, name, version, found_at, build, evidence)
-			VALUES ($1, $2, $3, $4, $5, $6)`,
-			string(f.Kind), f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
-			return err
-		}
-		leaf, err := f.Leaf()
-		if err != nil {
-			return err
-		}
-		_, err = db.Append(ctx, leaf)
-		return err
+		return db.AddFinding(ctx, f, rec.Findings,
+			"UPDATE archives SET findings = $1 WHERE kind = $2 AND name = $3 AND version = $4",
+			`INSERT INTO archive_findings (kind, name, version, found_at, build, evidence)
+			VALUES ($1, $2, $3, $4, $5, $6)`, string(f.Kind), f.Name, f.Version)
 	})
+}
+
+// AddFinding adds f to the findings that are shown with a record, and keeps and logs it. The update has the findings
+// before the key of the record, the insertion the rest of f behind it.
+func (s Statements) AddFinding(
+	ctx context.Context, f registry.Finding, shown []registry.Finding, update, insert string, key ...any,
+) error {
+	newest := append([]registry.Finding{f}, shown...)
+	text, err := json.Marshal(newest[:min(len(newest), registry.MaxFindings)])
+	if err != nil {
+		return err
+	}
+	if err := s.Exec(ctx, update, slices.Concat([]any{string(text)}, key)...); err != nil {
+		return err
+	}
+	rest := []any{f.At.UnixMicro(), f.Build, string(f.Evidence)}
+	if err := s.Exec(ctx, insert, slices.Concat(key, rest)...); err != nil {
+		return err
+	}
+	leaf, err := f.Leaf()
+	if err != nil {
+		return err
+	}
+	_, err = s.Append(ctx, leaf)
+	return err
 }
 
 // ArchiveFindings implements [registry.ArchiveRecords].

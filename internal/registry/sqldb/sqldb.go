@@ -85,10 +85,7 @@ func One[T any](
 
 // Page reads a statement, which gives one row more than limit if there are more, for at most limit
 // records and about registry.PageBytes bytes. The cursor is that of the last record if there are more.
-func Page[T interface {
-	PageSize() int
-	Cursor() registry.Cursor
-}](
+func Page[T Record](
 	ctx context.Context, s Statements, read func(Scan) (T, error), limit int, statement string, args ...any,
 ) (page []T, next string, err error) {
 	size := 0
@@ -106,6 +103,12 @@ func Page[T interface {
 		return true, nil
 	})
 	return page, next, err
+}
+
+// Record is one that a page can have.
+type Record interface {
+	PageSize() int
+	Cursor() registry.Cursor
 }
 
 // column reads a row of one column.

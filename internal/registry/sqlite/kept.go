@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
@@ -16,26 +15,9 @@ func (s *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 		if err != nil {
 			return err
 		}
-		newest := append([]registry.Finding{f}, rec.Findings...)
-		shown, err := json.Marshal(newest[:min(len(newest), registry.MaxFindings)])
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?",
-			string(shown), f.Name, f.Version); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO findings (name, version, found_at, build, evidence) VALUES (?, ?, ?, ?, ?)",
-			f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
-			return err
-		}
-		leaf, err := f.Leaf()
-		if err != nil {
-			return err
-		}
-		_, err = appendLog(ctx, tx, leaf)
-		return err
+		return inside(tx).AddFinding(ctx, f, rec.Findings,
+			"UPDATE servers SET findings = ? WHERE name = ? AND version = ?",
+			"INSERT INTO findings (name, version, found_at, build, evidence) VALUES (?, ?, ?, ?, ?)", f.Name, f.Version)
 	})
 }
 

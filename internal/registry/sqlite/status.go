@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // SetStatus implements [registry.Statuses].
@@ -51,17 +52,11 @@ func setStatus(
 	if _, err := appendLog(ctx, tx, leaves...); err != nil {
 		return 0, nil, err
 	}
-	var records []registry.Record
-	size := 0
-	for _, i := range altered {
-		rec, err := one(ctx, tx, "name = ? AND version = ?", name, all[i].Version)
-		if err != nil {
-			return 0, nil, err
-		}
-		if size += rec.PageSize(); len(records) > 0 && size > registry.PageBytes {
-			break
-		}
-		records = append(records, rec)
+	records, err := sqldb.Changed(altered, func(i int) (registry.Record, error) {
+		return one(ctx, tx, "name = ? AND version = ?", name, all[i].Version)
+	})
+	if err != nil {
+		return 0, nil, err
 	}
 	return len(altered), records, nil
 }
