@@ -146,10 +146,9 @@ func (m *loginMethod) report(a *app.App, s *host.Session, err error) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
-		time.Unix(s.Expires, 0).Format(time.TimeOnly))
+	a.Note("logged in to %s until %s", surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
 	if names := registry.ClaimedNames(s.Token); len(names) > 0 {
-		fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
+		a.Note("you may publish %s", surface.Escape(strings.Join(names, ", ")))
 	}
 	return nil
 }
@@ -201,10 +200,10 @@ place.`,
 			}
 			removed, err := host.Logout(h)
 			for _, path := range removed {
-				fmt.Fprintf(a.Stderr, "%s: removed %s\n", a.Name, path)
+				a.Note("removed %s", path)
 			}
 			if err == nil && len(removed) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: not logged in\n", a.Name)
+				a.Note("not logged in")
 			}
 			return err
 		},

@@ -67,8 +67,7 @@ func lockMergeCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is merged\n  next     '%s'\n", a.Name, project.LockFile,
-				strings.Join(next, "', then '"))
+			a.Note("%s is merged\n  next     '%s'", project.LockFile, strings.Join(next, "', then '"))
 			return nil
 		},
 	}

@@ -127,9 +127,9 @@ func provenResult(p *trail.ProvenRecord, err error) any {
 }
 
 func showProven(a *app.App, p *trail.ProvenRecord) {
-	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name,
-		surface.Escape(p.Leaf.Subject()), p.Index,
-		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
+	a.Note("%s is entry %d of the log %s, published %s by %s, document %s", surface.Escape(p.Leaf.Subject()),
+		p.Index, surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher),
+		p.Leaf.Document)
 }
 
 const monitorHelp = `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
@@ -227,8 +227,7 @@ func reportMonitored(a *app.App, state string, m *monitor.Result, shown int, asJ
 	}
 	showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
 	if m.Began {
-		fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name,
-			surface.Escape(state))
+		a.Note("there was no %s: the log was read from its first entry", surface.Escape(state))
 	}
 	if err != nil && m.Size == 0 {
 		return err
@@ -237,9 +236,8 @@ func reportMonitored(a *app.App, state string, m *monitor.Result, shown int, asJ
 	if m.Again > 0 {
 		again = fmt.Sprintf(", %d read again", m.Again)
 	}
-	fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
-		evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"),
-		evidence.Count(len(m.Found), "anomaly"))
+	a.Note("log %s: %s, %d new%s; %s compared; %s", surface.Escape(m.Origin), evidence.Count(int(m.Size), "entry"),
+		m.Read, again, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 	return err
 }
 
@@ -297,7 +295,7 @@ witness never cosigned the log. A new key needs no --begin.`,
 			}
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 			o.Listening = func(addr net.Addr, key string) {
-				fmt.Fprintf(a.Stderr, "%s: witness at http://%s, key %s\n", a.Name, addr, key)
+				a.Note("witness at http://%s, key %s", addr, key)
 			}
 			return monitor.Witness(c.Context(), o)
 		},
@@ -322,7 +320,7 @@ again. What this machine saw of the log under the old key is not forgotten.`,
 		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			key, err := trail.Forget(c.Context(), h, names[0])
 			if err == nil {
-				fmt.Fprintf(a.Stderr, "%s: forgot the key %s\n", a.Name, surface.Escape(key))
+				a.Note("forgot the key %s", surface.Escape(key))
 			}
 			return err
 		}),

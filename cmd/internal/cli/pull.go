@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
@@ -44,8 +42,7 @@ which container engines load images. Nothing is left behind if anything differs.
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s: %d files, each verified, in %s\n", a.Name, p.Digest, p.Files,
-				surface.Escape(p.Output))
+			a.Note("%s: %d files, each verified, in %s", p.Digest, p.Files, surface.Escape(p.Output))
 			return nil
 		})),
 	}

@@ -59,11 +59,10 @@ moved or repaired: the next command that uses a bad slot does that.`,
 				}{app.OutcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
 			}
 			for _, path := range found.Quarantined {
-				fmt.Fprintf(a.Stderr, "%s: in quarantine, not verified and not used: %s\n", a.Name,
-					surface.Escape(path))
+				a.Note("in quarantine, not verified and not used: %s", surface.Escape(path))
 			}
 			if err == nil {
-				fmt.Fprintf(a.Stderr, "%s: %s verified\n", a.Name, evidence.Count(found.Slots, "slot"))
+				a.Note("%s verified", evidence.Count(found.Slots, "slot"))
 			}
 			return errors.Join(app.WriteReport(a.Stdout, found.Verdict), err)
 		})),
@@ -111,9 +110,9 @@ func storePruneCommand(a *app.App) *cobra.Command {
 				}
 			}
 			for _, path := range gone.Quarantined {
-				fmt.Fprintf(a.Stderr, "%s: removed from quarantine: %s\n", a.Name, surface.Escape(path))
+				a.Note("removed from quarantine: %s", surface.Escape(path))
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s removed\n", a.Name, evidence.Count(len(gone.Slots), "slot"))
+			a.Note("%s removed", evidence.Count(len(gone.Slots), "slot"))
 			return err
 		}),
 	}

@@ -76,7 +76,7 @@ func warnOfTrial(a *app.App, t *launch.Trial) {
 	author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
 	a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
 	if t.Removed {
-		fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
+		a.Note("the draft of server.json was removed again")
 	}
 }
 
@@ -87,7 +87,7 @@ func showTried(a *app.App, t *launch.Trial) error {
 	if err := showItems(a.Stdout, t.Shown.Surface); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: nothing was published; next: %s\n", a.Name, nextOfTrial(t))
+	a.Note("nothing was published; next: %s", nextOfTrial(t))
 	return nil
 }
 

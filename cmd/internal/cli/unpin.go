@@ -100,14 +100,13 @@ func showRestored(w io.Writer, all []pin.Restored) {
 // reportUnpinned says what a client's files got back, and whether the server is unlocked.
 func reportUnpinned(a *app.App, u pin.Unpinned) {
 	for _, file := range u.Restored {
-		fmt.Fprintf(a.Stderr, "%s: %s is restored in %s\n", a.Name, u.Name, surface.Escape(file))
+		a.Note("%s is restored in %s", u.Name, surface.Escape(file))
 	}
 	if u.Unlocked {
-		fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
+		a.Note("%s is not locked any more", u.Name)
 		if u.Declared {
-			fmt.Fprintf(a.Stderr,
-				"%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it "+
-					"is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
+			a.Note("%s is still declared in %s, so that 'hallmark check' refuses the project until it "+
+				"is pinned again or taken out", u.Name, project.ConfigFile)
 		}
 	}
 }

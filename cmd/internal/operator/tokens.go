@@ -80,7 +80,7 @@ the registry keeps its hash.`,
 						Text string `json:"token"`
 					}{t, text}, nil)
 				}
-				fmt.Fprintf(a.Stderr, "%s: token %s, shown this once\n", a.Name, t.ID)
+				a.Note("token %s, shown this once", t.ID)
 				_, err = fmt.Fprintln(a.Stdout, text)
 				return err
 			})
@@ -181,7 +181,7 @@ func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stderr, "%s: token %s is revoked\n", a.Name, t.ID)
+				a.Note("token %s is revoked", t.ID)
 				return nil
 			})
 		},
