@@ -57,16 +57,9 @@ func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error)
 	if ref.Kind() != artifact.NPM {
 		return nil, unsupportedKindError(ref)
 	}
-	c, err := c.withTool(artifact.NPM)
-	if err != nil {
-		return nil, err
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return c.fetchNPMVersion(ctx, ref)
+	return asking(ctx, c, ref, func(ctx context.Context, c *Client) (*NPMVersion, error) {
+		return c.fetchNPMVersion(ctx, ref)
+	})
 }
 
 // fetch downloads a version's tarball from the URL in its document.

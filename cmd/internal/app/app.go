@@ -85,6 +85,14 @@ func Main(commands Program, args []string) int {
 	return program.Run(root, args, a.Bars.Stop)
 }
 
+// Group makes c a command that only has others below it.
+func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = Args(cobra.NoArgs)
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
 // Args and usage are those of package program, because every command needs them.
 var (
 	Args  = program.Args

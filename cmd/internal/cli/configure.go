@@ -17,12 +17,10 @@ import (
 )
 
 func configCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Bring " + project.ConfigFile + " up to date",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	var dir string
 	var asJSON bool
 	migrate := &cobra.Command{

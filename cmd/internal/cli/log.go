@@ -24,14 +24,10 @@ import (
 )
 
 func logCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "log",
 		Short: "Monitor, witness and prove what registries published",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(logProofCommand(a), logVerifyCommand(a), monitorCommand(a), witnessCommand(a), logForgetCommand(a))
-	return c
+	}, logProofCommand(a), logVerifyCommand(a), monitorCommand(a), witnessCommand(a), logForgetCommand(a))
 }
 
 func logProofCommand(a *app.App) *cobra.Command {

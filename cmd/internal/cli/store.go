@@ -17,12 +17,10 @@ import (
 )
 
 func storeCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "store",
 		Short: "Verify, prune or find the store of this machine",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	c.AddCommand(storeVerifyCommand(a), storePruneCommand(a), &cobra.Command{
 		Use: "path", Short: "Print the store's directory", Args: app.Args(cobra.NoArgs),
 		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {

@@ -16,14 +16,10 @@ import (
 )
 
 func trustCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "trust",
 		Short: "The keys whose signatures this machine trusts",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(trustAddCommand(a), trustListCommand(a), trustRevokeCommand(a))
-	return c
+	}, trustAddCommand(a), trustListCommand(a), trustRevokeCommand(a))
 }
 
 func trustAddCommand(a *app.App) *cobra.Command {

@@ -19,12 +19,10 @@ import (
 // tokensCommand is hallmark-registry token with its commands, which work while the registry serves.
 func tokensCommand(a *app.App) *cobra.Command {
 	var at operate.Place
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	c.PersistentFlags().StringVar(&at.Data, "data", "",
 		"`directory` of the registry's database (default: below the user's data directory)")
 	c.PersistentFlags().StringVar(&at.Database, "db", "",

@@ -32,9 +32,9 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 	if err != nil {
 		return nil, err
 	}
-	var p registry.ArchivePage
-	if err := c.do(ctx, request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)},
-		&p); err != nil {
+	p, err := answerAs[registry.ArchivePage](ctx, c,
+		request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)})
+	if err != nil {
 		return nil, err
 	}
 	for _, rec := range p.Archives {
@@ -42,7 +42,7 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 			return nil, err
 		}
 	}
-	return &p, nil
+	return p, nil
 }
 
 // ArchiveVersions returns all records of one name, newest first, without those that are
@@ -64,19 +64,13 @@ func (c *Client) archiveVersions(
 	if err != nil {
 		return nil, err
 	}
-	var all []registry.ArchiveRecord
 	page := func(p registry.ArchivePage) ([]registry.ArchiveRecord, string) {
 		return p.Archives, p.Metadata.NextCursor
 	}
 	check := func(rec registry.ArchiveRecord) error { return c.expectArchive(rec, kind, name, "") }
-	err = eachOf(ctx, versions{c, name, path, query}, page, check, func(rec registry.ArchiveRecord) (bool, error) {
-		all = append(all, rec)
-		return true, nil
+	return collect(func(use func(registry.ArchiveRecord) (bool, error)) error {
+		return eachOf(ctx, versions{c, name, path, query}, page, check, use)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // ArchiveRecord returns one record of any status, with its proof if the registry has a

@@ -63,31 +63,27 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
 	}
-	var env registry.Envelope
-	if err := c.do(ctx, request{method: http.MethodPost, path: publishPath, body: raw, token: token}, &env); err !=
-		nil {
+	env, err := answerAs[registry.Envelope](ctx, c,
+		request{method: http.MethodPost, path: publishPath, body: raw, token: token})
+	if err != nil {
 		return nil, err
 	}
 	name, version, err := registry.ReadName(raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.expect(env, name, version); err != nil {
+	if err := c.expect(*env, name, version); err != nil {
 		return nil, err
 	}
-	if err := c.checkStored(ctx, raw, want, env); err != nil {
+	if err := c.checkStored(ctx, raw, want, *env); err != nil {
 		return nil, err
 	}
-	return &env, nil
+	return env, nil
 }
 
 // Validate asks whether the registry would take raw for a valid document.
 func (c *Client) Validate(ctx context.Context, raw []byte) (*registry.Validity, error) {
-	var v registry.Validity
-	if err := c.do(ctx, request{method: http.MethodPost, path: "/validate", body: raw}, &v); err != nil {
-		return nil, err
-	}
-	return &v, nil
+	return answerAs[registry.Validity](ctx, c, request{method: http.MethodPost, path: "/validate", body: raw})
 }
 
 // Get returns one record, unless its status is deleted. Version may be [registry.Latest].
@@ -108,14 +104,14 @@ func (c *Client) get(ctx context.Context, name, version string, query url.Values
 	if err != nil {
 		return nil, err
 	}
-	var env registry.Envelope
-	if err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &env); err != nil {
+	env, err := answerAs[registry.Envelope](ctx, c, request{method: http.MethodGet, path: path, query: query})
+	if err != nil {
 		return nil, err
 	}
 	if version == registry.Latest {
 		version = ""
 	}
-	return &env, c.expect(env, name, version)
+	return env, c.expect(*env, name, version)
 }
 
 // RecordURL is where the record of a version is.
@@ -144,12 +140,17 @@ func (c *Client) VersionsDeleted(ctx context.Context, name string) ([]registry.E
 }
 
 func (c *Client) versions(ctx context.Context, name string, query url.Values) ([]registry.Envelope, error) {
-	var all []registry.Envelope
-	err := c.eachVersion(ctx, name, query, func(env registry.Envelope) (bool, error) {
-		all = append(all, env)
-		return true, nil
+	return collect(func(use func(registry.Envelope) (bool, error)) error {
+		return c.eachVersion(ctx, name, query, use)
 	})
-	if err != nil {
+}
+
+// collect returns all that each calls use with.
+func collect[T any](each func(use func(T) (more bool, err error)) error) (all []T, err error) {
+	if err := each(func(v T) (bool, error) {
+		all = append(all, v)
+		return true, nil
+	}); err != nil {
 		return nil, err
 	}
 	return all, nil
@@ -232,11 +233,7 @@ func eachOf[P, T any](
 
 // List returns one page of records.
 func (c *Client) List(ctx context.Context, q registry.Query) (*registry.Page, error) {
-	var p registry.Page
-	if err := c.do(ctx, request{method: http.MethodGet, path: "/servers", query: queryValues(q)}, &p); err != nil {
-		return nil, err
-	}
-	return &p, nil
+	return answerAs[registry.Page](ctx, c, request{method: http.MethodGet, path: "/servers", query: queryValues(q)})
 }
 
 // queryValues are the parameters that select what q selects.
@@ -264,11 +261,7 @@ func queryValues(q registry.Query) url.Values {
 
 // About asks the registry what it is, and whether it knows file_hashes.
 func (c *Client) About(ctx context.Context) (*registry.About, error) {
-	var a registry.About
-	if err := c.do(ctx, request{method: http.MethodGet, path: "/version"}, &a); err != nil {
-		return nil, err
-	}
-	return &a, nil
+	return answerAs[registry.About](ctx, c, request{method: http.MethodGet, path: "/version"})
 }
 
 // expect is an error unless env's document has name and, if that is not empty, version.
@@ -358,6 +351,15 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 		return err
 	}
 	return c.decode(r.path, text, out)
+}
+
+// answerAs sends one request and returns what a successful answer holds.
+func answerAs[T any](ctx context.Context, c *Client, r request) (*T, error) {
+	out := new(T)
+	if err := c.do(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // ask sends one request and returns the JSON of a successful answer, which has come in
