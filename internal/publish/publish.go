@@ -207,22 +207,34 @@ func (p *Publication) logEvidence(ctx context.Context, log *trail.Log,
 	if err != nil {
 		return nil, err
 	}
-	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
-	switch i := p.Record.Meta.Integrity; {
-	case log == nil:
-		return evidence.Report{trail.NoProofEvidence(r, "the registry has no log")}, nil
-	case log.Key == "":
-		return nil, nil // the evidence about the key says so
-	case i == nil || i.Proof == "":
-		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
-			"the registry has a log, and gave no proof")}, nil
-	default:
-		report, err := log.VerifyProof(ctx, []byte(i.Proof), &r)
-		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
-			p.Entry = &proof.Index
-		}
-		return report, err
+	var proof []byte
+	if i := p.Record.Meta.Integrity; i != nil {
+		proof = []byte(i.Proof)
 	}
+	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
+	report, entry, err := proofEvidence(ctx, log, r, proof)
+	p.Entry = entry
+	return report, err
+}
+
+// proofEvidence verifies the proof that came with a registry's record, and returns which entry of the log it is of,
+// nil if it proves none.
+func proofEvidence(ctx context.Context, log *trail.Log, r project.RecordLock,
+	proof []byte) (report evidence.Report, entry *int64, err error) {
+	switch {
+	case log == nil:
+		return evidence.Report{trail.NoProofEvidence(r, "the registry has no log")}, nil, nil
+	case log.Key == "":
+		return nil, nil, nil // the evidence about the key says so
+	case len(proof) == 0:
+		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof")}, nil, nil
+	}
+	report, err = log.VerifyProof(ctx, proof, &r)
+	if proven, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+		entry = &proven.Index
+	}
+	return report, entry, err
 }
 
 // moveHashes moves file_hashes into the publisher's metadata if the registry does not know the

@@ -293,13 +293,7 @@ An entry that you edited since is named, and stays as it is.`,
 			}
 			undone, err := scan.UndoProtect(c.Context(), h, home, names)
 			if asJSON {
-				if undone == nil {
-					undone = []pin.Unpinned{}
-				}
-				return a.WriteJSON(struct {
-					app.Outcome
-					Servers []pin.Unpinned `json:"servers"`
-				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
+				return writeUnpinned(a, undone, err)
 			}
 			for _, u := range undone {
 				for _, file := range u.Restored {

@@ -52,13 +52,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 			o.Confirm = func(all []pin.Restored) (bool, error) { return askRestored(c.Context(), a, all, yes) }
 			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
-				if undone == nil {
-					undone = []pin.Unpinned{}
-				}
-				return a.WriteJSON(struct {
-					app.Outcome
-					Servers []pin.Unpinned `json:"servers"`
-				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
+				return writeUnpinned(a, undone, err)
 			}
 			if err != nil {
 				return err
@@ -75,6 +69,14 @@ func unpinCommand(a *app.App) *cobra.Command {
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c
+}
+
+// writeUnpinned prints the servers whose entries were restored as JSON.
+func writeUnpinned(a *app.App, undone []pin.Unpinned, err error) error {
+	return a.WriteJSON(struct {
+		app.Outcome
+		Servers []pin.Unpinned `json:"servers"`
+	}{app.OutcomeOf(policy.Verdict{}, err), append([]pin.Unpinned{}, undone...)}, err)
 }
 
 // askRestored shows what clients' files get back, and asks unless yes is set.
