@@ -46,8 +46,7 @@ which this machine has nothing to hash. 'unknown' is what no file here says.`,
 			return writeExplained(a, explained, asJSON)
 		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the claims with their evidence as one JSON document")
 	return c
 }

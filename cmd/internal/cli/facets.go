@@ -41,8 +41,7 @@ type facetFlags struct {
 
 // register adds the flags. With begin, --global makes the directory if there is none.
 func (f *facetFlags) register(a *app.App, c *cobra.Command, begin bool) {
-	addProjectFlag(a, c, &f.dir)
-	addGlobalFlag(a, c, &f.dir, begin)
+	addProjectFlags(a, c, &f.dir, begin)
 	a.AllowFlags(c)
 	f.addReviewFlags(c)
 	app.LogKeyFlag(c, &f.o.Log)
@@ -517,8 +516,7 @@ func listCommand(a *app.App) *cobra.Command {
 			return nil
 		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
 }

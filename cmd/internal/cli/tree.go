@@ -45,8 +45,7 @@ Nothing is fetched, and nothing is compared: 'hallmark check' does that.`,
 			return err
 		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tree as one JSON document")
 	return c
 }
@@ -119,8 +118,7 @@ fetched.`,
 			return err
 		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the ways as one JSON document")
 	return c
 }

@@ -230,8 +230,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			return err
 		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
