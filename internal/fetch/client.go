@@ -64,3 +64,18 @@ func (c *Client) begin(ctx context.Context, ref artifact.Ref) (context.Context, 
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limits.FileTime, transfer.ErrTimeUp)
 	return ctx, func() { cancel(); <-c.slots }, nil
 }
+
+// asking runs ask for ref with the configuration of its ecosystem, once ref may be fetched.
+func asking[T any](
+	ctx context.Context, c *Client, ref artifact.Ref, ask func(context.Context, *Client) (T, error),
+) (none T, err error) {
+	if c, err = c.withTool(ref.Kind()); err != nil {
+		return none, err
+	}
+	ctx, release, err := c.begin(ctx, ref)
+	if err != nil {
+		return none, err
+	}
+	defer release()
+	return ask(ctx, c)
+}

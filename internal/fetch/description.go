@@ -17,15 +17,9 @@ func (c *Client) Description(ctx context.Context, ref artifact.Ref) (string, err
 	if err != nil {
 		return "", err
 	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	if c, err = c.withTool(ref.Kind()); err != nil {
-		return "", err
-	}
-	return e.description(ctx, c, ref)
+	return asking(ctx, c, ref, func(ctx context.Context, c *Client) (string, error) {
+		return e.description(ctx, c, ref)
+	})
 }
 
 // OwnerToken reports whether text holds "mcp-name: NAME" as the official MCP registry

@@ -88,15 +88,9 @@ func (c *Client) FetchTag(ctx context.Context, repository, tag string) (*Downloa
 			return nil, err
 		}
 	}
-	if c, err = c.withTool(ref.Kind()); err != nil {
-		return nil, err
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	d, err := c.fetchManifest(ctx, ref, tag, []digest.Algorithm{digest.SHA256})
+	d, err := asking(ctx, c, ref, func(ctx context.Context, c *Client) (*Download, error) {
+		return c.fetchManifest(ctx, ref, tag, []digest.Algorithm{digest.SHA256})
+	})
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		e.Ref = shown
 	}
@@ -108,20 +102,13 @@ func (c *Client) FetchBlob(ctx context.Context, ref artifact.Ref) (*Download, er
 	if ref.Kind() != artifact.OCI || ref.Digest().IsZero() {
 		return nil, unsupportedKindError(ref)
 	}
-	c, err := c.withTool(ref.Kind())
-	if err != nil {
-		return nil, err
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	repo, err := c.openRepository(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	r := repo.request(c, "blobs", ref.Digest().String())
-	r.Most = 0 // Limits.FileSize counts
-	return c.download(ctx, ref, r, []digest.Algorithm{digest.SHA256})
+	return asking(ctx, c, ref, func(ctx context.Context, c *Client) (*Download, error) {
+		repo, err := c.openRepository(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		r := repo.request(c, "blobs", ref.Digest().String())
+		r.Most = 0 // Limits.FileSize counts
+		return c.download(ctx, ref, r, []digest.Algorithm{digest.SHA256})
+	})
 }

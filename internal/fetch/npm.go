@@ -57,16 +57,9 @@ func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error)
 	if ref.Kind() != artifact.NPM {
 		return nil, unsupportedKindError(ref)
 	}
-	c, err := c.withTool(artifact.NPM)
-	if err != nil {
-		return nil, err
-	}
-	ctx, release, err := c.begin(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return c.fetchNPMVersion(ctx, ref)
+	return asking(ctx, c, ref, func(ctx context.Context, c *Client) (*NPMVersion, error) {
+		return c.fetchNPMVersion(ctx, ref)
+	})
 }
 
 // fetch downloads a version's tarball from the URL in its document.
@@ -174,11 +167,7 @@ func tarballURL(n userconfig.NPM, v *NPMVersion) (u, base *url.URL, err error) {
 
 // NPMRegistry returns the URL of the registry that the user's npm configuration gives for a package.
 func (c *Client) NPMRegistry(name string) (string, error) {
-	c, err := c.withTool(artifact.NPM)
-	if err != nil {
-		return "", err
-	}
-	return c.config.NPM.Registry(name)
+	return ofTool(c, artifact.NPM, func(c *Client) (string, error) { return c.config.NPM.Registry(name) })
 }
 
 // NPMSetting returns the value of a key of the user's npm configuration, "" if unset or if it cannot

@@ -162,30 +162,18 @@ func (c *Client) askPyPISource(ctx context.Context, ref artifact.Ref, ix pypiSou
 // UVFile returns the text of the uv.toml that uv is to read in place of all others: see
 // [userconfig.PyPI.UVFile].
 func (c *Client) UVFile() (string, error) {
-	c, err := c.withTool(artifact.PyPI)
-	if err != nil {
-		return "", err
-	}
-	return c.config.PyPI.UVFile(c.hosts)
+	return ofTool(c, artifact.PyPI, func(c *Client) (string, error) { return c.config.PyPI.UVFile(c.hosts) })
 }
 
 // UVSetting returns the value of a key of the user's uv configuration that is no list, "" if it is unset.
 func (c *Client) UVSetting(key string) (string, error) {
-	c, err := c.withTool(artifact.PyPI)
-	if err != nil {
-		return "", err
-	}
-	return c.config.PyPI.UVSetting(key), nil
+	return ofTool(c, artifact.PyPI, func(c *Client) (string, error) { return c.config.PyPI.UVSetting(key), nil })
 }
 
 // PipVariables returns the variables that hold all of pip's configuration: see
 // [userconfig.PyPI.PipVariables].
 func (c *Client) PipVariables() ([]string, error) {
-	c, err := c.withTool(artifact.PyPI)
-	if err != nil {
-		return nil, err
-	}
-	return c.config.PyPI.PipVariables(c.hosts)
+	return ofTool(c, artifact.PyPI, func(c *Client) ([]string, error) { return c.config.PyPI.PipVariables(c.hosts) })
 }
 
 // description returns info.description of a release. If an index has no documents of

@@ -37,14 +37,7 @@ func (c *Client) Releases(ctx context.Context, refs ...artifact.Ref) ([]Release,
 	if !ok {
 		return nil, unsupportedKindError(refs[0])
 	}
-	c, err := c.withTool(refs[0].Kind())
-	if err != nil {
-		return nil, err
-	}
-	ctx, release, err := c.begin(ctx, refs[0])
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	return of.releases(ctx, c, refs)
+	return asking(ctx, c, refs[0], func(ctx context.Context, c *Client) ([]Release, error) {
+		return of.releases(ctx, c, refs)
+	})
 }

@@ -36,6 +36,14 @@ func (c *Client) withTool(kind artifact.Kind) (*Client, error) {
 	return &view, nil
 }
 
+// ofTool returns what the configuration of an ecosystem says.
+func ofTool[T any](c *Client, kind artifact.Kind, say func(*Client) (T, error)) (none T, err error) {
+	if c, err = c.withTool(kind); err != nil {
+		return none, err
+	}
+	return say(c)
+}
+
 // isNamedByTool reports whether the user's configuration of any tool names a host. A configuration
 // that cannot be read names none.
 func (c *Client) isNamedByTool(host string) bool {

@@ -185,20 +185,21 @@ func (w *Cosigner) addCheckpoint(body []byte) ([]byte, *refusal) {
 	if !ok {
 		return nil, &refusal{status: http.StatusNotFound, why: "no such log"}
 	}
+	refuse := func(status int, why string) ([]byte, *refusal) {
+		return nil, &refusal{status: status, why: why, origin: origin}
+	}
 	s, err := trust.Open(request.Checkpoint)
 	if errors.Is(err, ledger.ErrSignature) {
-		return nil, &refusal{status: http.StatusForbidden, why: err.Error(), origin: origin}
+		return refuse(http.StatusForbidden, err.Error())
 	}
 	if err != nil || request.Old > s.Size {
-		return nil, &refusal{status: http.StatusBadRequest, why: "checkpoint: malformed, or smaller than the old size",
-			origin: origin}
+		return refuse(http.StatusBadRequest, "checkpoint: malformed, or smaller than the old size")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, err := w.readNewest(origin)
 	if err != nil {
-		return nil, &refusal{status: http.StatusInternalServerError, why: "the newest checkpoint cannot be read",
-			origin: origin}
+		return refuse(http.StatusInternalServerError, "the newest checkpoint cannot be read")
 	}
 	if request.Old != last.Size {
 		return nil, &refusal{status: http.StatusConflict, origin: origin, size: last.Size,
@@ -210,14 +211,12 @@ func (w *Cosigner) addCheckpoint(body []byte) ([]byte, *refusal) {
 	}
 	line, err := ledger.Cosign(s, w.key)
 	if err != nil {
-		return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be cosigned",
-			origin: origin}
+		return refuse(http.StatusInternalServerError, "the checkpoint cannot be cosigned")
 	}
 	if last.Note == nil || s.Size > last.Size {
 		if err := durable.WriteFile(w.checkpointFile(origin), s.Note, 0o600); err != nil {
 			w.logger.Error("write", "error", err)
-			return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be kept",
-				origin: origin}
+			return refuse(http.StatusInternalServerError, "the checkpoint cannot be kept")
 		}
 	}
 	return line, nil

@@ -276,7 +276,7 @@ func (i *importer) importFile(ctx context.Context) error {
 func (i *importer) importRecord(ctx context.Context, env registry.Envelope) error {
 	rec, err := i.parseRecord(env)
 	if err != nil {
-		i.addRefused(env, err)
+		i.addRefused(nameOf(env), err)
 		return nil
 	}
 	observed := evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))}
@@ -294,7 +294,7 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 	here, err := i.db.Insert(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
-		i.addRefused(env, err)
+		i.addRefused(nameOf(env), err)
 		return nil
 	case errors.Is(err, registry.ErrExists):
 		return i.updatePresent(ctx, here, rec, observed)
@@ -427,12 +427,17 @@ func (i *importer) addConflict(what string) {
 	}
 }
 
-// addRefused counts a record that cannot be imported, and lists the first ones.
-func (i *importer) addRefused(env registry.Envelope, why error) {
-	name, version, _ := registry.ReadName(env.Server) // empty if the document cannot be read
+// addRefused counts what cannot be imported, and lists the first ones.
+func (i *importer) addRefused(what string, why error) {
 	if i.out.refused++; i.out.refused <= importMaxListed {
-		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
+		i.out.Refused = append(i.out.Refused, surface.Escape(what+": "+why.Error()))
 	}
+}
+
+// nameOf names a record for people, with nothing in place of what cannot be read.
+func nameOf(env registry.Envelope) string {
+	name, version, _ := registry.ReadName(env.Server)
+	return fmt.Sprintf("%.200s@%.200s", name, version)
 }
 
 // err returns the error of the records that conflict or were refused, nil without any.

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // archiveImporter restores archives from an export. It collects the parts of an archive in a
@@ -47,7 +46,7 @@ func (a *archiveImporter) takePart(ctx context.Context, part blobs.Archive) erro
 		err = errors.New("its archive does not come before it")
 	}
 	if err != nil {
-		a.addRefusedArchive(rec, err)
+		a.addRefused(nameOfArchive(rec), err)
 		return nil
 	}
 	return a.insertArchive(ctx, rec)
@@ -89,7 +88,7 @@ func (a *archiveImporter) dropParts() {
 // insertArchive recomputes the record's claims, stores the archive, then inserts the record.
 func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.ArchiveRecord) error {
 	if err := checkArchiveRecord(rec); err != nil {
-		a.addRefusedArchive(rec, err)
+		a.addRefused(nameOfArchive(rec), err)
 		return nil
 	}
 	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
@@ -99,7 +98,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		a.addRefusedArchive(rec, err)
+		a.addRefused(nameOfArchive(rec), err)
 		return nil
 	}
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)
@@ -118,7 +117,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 	here, err := a.db.InsertArchive(ctx, verdict.Admitted(), got)
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
-		a.addRefusedArchive(rec, err)
+		a.addRefused(nameOfArchive(rec), err)
 	case errors.Is(err, registry.ErrExists):
 		same := evidence.Compare(
 			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
@@ -162,10 +161,7 @@ func (a *archiveImporter) addFindings(ctx context.Context, found []registry.Find
 	return nil
 }
 
-// addRefusedArchive counts an archive that cannot be imported, and lists the first ones.
-func (a *archiveImporter) addRefusedArchive(rec registry.ArchiveRecord, why error) {
-	if a.out.refused++; a.out.refused <= importMaxListed {
-		a.out.Refused = append(a.out.Refused,
-			surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))
-	}
+// nameOfArchive names an archive for people.
+func nameOfArchive(rec registry.ArchiveRecord) string {
+	return fmt.Sprintf("%.20s %.200s@%.200s", rec.Kind, rec.Name, rec.Version)
 }

@@ -251,23 +251,12 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		}
 		more = append(more, evidence.Compare(e, o))
 	}
-	proven, err := p.verifyProof(ctx, log, x)
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.Name, Version: x.Version, Document: x.Document,
+		Integrity: x.Integrity}
+	proven, entry, err := proofEvidence(ctx, log, r, rec.Proof)
+	p.Entry = entry
 	if err != nil {
 		return errors.Join(judge(more...), err)
 	}
 	return judge(append(more, proven...)...)
-}
-
-// verifyProof verifies the proof that came with the registry's record, and notes which entry of the log it is of.
-func (p *ArchivePublication) verifyProof(ctx context.Context, log *trail.Log, x Outgoing) (evidence.Report, error) {
-	r := project.RecordLock{Kind: ledger.Kind(p.Record.Kind), Name: x.Name, Version: x.Version, Document: x.Document,
-		Integrity: x.Integrity}
-	proven, err := log.VerifyProof(ctx, p.Record.Proof, &r)
-	if err != nil {
-		return nil, err
-	}
-	if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
-		p.Entry = &proof.Index
-	}
-	return proven, nil
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,15 +128,13 @@ func sendRequest(req *http.Request, out any, statuses ...int) error {
 	if err != nil {
 		return fmt.Errorf("read the answer of %s: %w", surface.Escape(req.URL.Host), err)
 	}
-	for _, status := range statuses {
-		if res.StatusCode == status {
-			if err := json.Unmarshal(body, out); err != nil {
-				return fmt.Errorf("%s answers no JSON", surface.Escape(req.URL.Host))
-			}
-			return nil
-		}
+	if !slices.Contains(statuses, res.StatusCode) {
+		return &statusError{req.URL.Host, res.StatusCode}
 	}
-	return &statusError{req.URL.Host, res.StatusCode}
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("%s answers no JSON", surface.Escape(req.URL.Host))
+	}
+	return nil
 }
 
 // statusError is an answer with an unexpected status.

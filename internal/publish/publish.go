@@ -207,16 +207,25 @@ func (p *Publication) logEvidence(ctx context.Context, log *trail.Log,
 	if err != nil {
 		return nil, err
 	}
-	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
-	var given string
+	var proof []byte
 	if i := p.Record.Meta.Integrity; i != nil {
-		given = i.Proof
+		proof = []byte(i.Proof)
 	}
-	report, err := log.VerifyProof(ctx, []byte(given), &r)
-	if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
-		p.Entry = &proof.Index
-	}
+	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
+	report, entry, err := proofEvidence(ctx, log, r, proof)
+	p.Entry = entry
 	return report, err
+}
+
+// proofEvidence verifies the proof that came with a registry's record, and returns which entry of the log it is of,
+// nil if it proves none.
+func proofEvidence(ctx context.Context, log *trail.Log, r project.RecordLock,
+	proof []byte) (report evidence.Report, entry *int64, err error) {
+	report, err = log.VerifyProof(ctx, proof, &r)
+	if proven, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+		entry = &proven.Index
+	}
+	return report, entry, err
 }
 
 // moveHashes moves file_hashes into the publisher's metadata if the registry does not know the

@@ -51,11 +51,12 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, evidence.Errorf(evidence.Validation, subject, "",
 			fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
 	}
-	if o.Archive != "" {
-		return setArchiveStatus(ctx, o, subject)
+	if o.Archive != "" && (!o.Archive.Publishes() || o.Archive == ledger.Server) {
+		return 0, evidence.Errorf(evidence.Validation, subject, "",
+			fmt.Errorf("%+q is none of facet, artifact and plugin", string(o.Archive)))
 	}
-	before, err := readVersions(ctx, o)
-	if trail.IsNotFound(err) {
+	before, err := readStatuses(ctx, o)
+	if o.Archive == "" && trail.IsNotFound(err) {
 		return 0, evidence.Errorf(evidence.Validation, subject, "if it is no server but an archive, say which: "+
 			"--archive facet, --archive artifact (a server packed from source) or --archive plugin", err)
 	}
@@ -63,35 +64,46 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
 	}
 	if o.Confirm != nil {
-		states, err := statusesOf(before)
-		if err != nil {
-			return 0, evidence.Errorf(evidence.Operation, subject, "", err)
-		}
-		if err := o.Confirm(states); err != nil {
+		if err := o.Confirm(before); err != nil {
 			return 0, err
 		}
 	}
+	n, err := sendStatus(ctx, o)
+	return n, client.ExplainAnswer(subject, evidence.Validation, err)
+}
+
+// sendStatus sends the change, and returns how many versions changed.
+func sendStatus(ctx context.Context, o StatusOptions) (int, error) {
 	change := client.StatusChange{Status: o.Status, Message: o.Message, Token: o.Token}
-	if o.Version == "" {
-		n, err := o.Registry.SetAllStatuses(ctx, o.Name, change)
-		return n, client.ExplainAnswer(subject, evidence.Validation, err)
+	switch {
+	case o.Archive != "":
+		return o.Registry.SetArchiveStatus(ctx, string(o.Archive), o.Name, o.Version, change)
+	case o.Version == "":
+		return o.Registry.SetAllStatuses(ctx, o.Name, change)
 	}
 	if _, err := o.Registry.SetStatus(ctx, o.Name, o.Version, change); err != nil {
-		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
+		return 0, err
 	}
 	return 1, nil
 }
 
-// readVersions reads the records of a server whose status is to change, deleted ones too.
-func readVersions(ctx context.Context, o StatusOptions) ([]registry.Envelope, error) {
+// readStatuses reads the statuses that are to change, those of deleted versions too.
+func readStatuses(ctx context.Context, o StatusOptions) ([]VersionStatus, error) {
+	if o.Archive != "" {
+		return readArchiveStatuses(ctx, o)
+	}
 	if o.Version == "" {
-		return o.Registry.VersionsDeleted(ctx, o.Name)
+		all, err := o.Registry.VersionsDeleted(ctx, o.Name)
+		if err != nil {
+			return nil, err
+		}
+		return statusesOf(all)
 	}
 	one, err := o.Registry.GetDeleted(ctx, o.Name, o.Version)
 	if err != nil {
 		return nil, err
 	}
-	return []registry.Envelope{*one}, nil
+	return statusesOf([]registry.Envelope{*one})
 }
 
 // statusesOf returns the versions and statuses of records.
@@ -110,39 +122,18 @@ func statusesOf(records []registry.Envelope) (states []VersionStatus, err error)
 	return states, nil
 }
 
-// setArchiveStatus is [SetStatus] for archives.
-func setArchiveStatus(ctx context.Context, o StatusOptions, subject string) (int, error) {
-	kind := string(o.Archive)
-	if !o.Archive.Publishes() || o.Archive == ledger.Server {
-		return 0, evidence.Errorf(evidence.Validation, subject, "",
-			fmt.Errorf("%+q is none of facet, artifact and plugin", kind))
-	}
+// readArchiveStatuses is readStatuses for archives.
+func readArchiveStatuses(ctx context.Context, o StatusOptions) (states []VersionStatus, err error) {
 	var before []registry.ArchiveRecord
-	var err error
 	if o.Version == "" {
-		before, err = o.Registry.ArchiveVersionsDeleted(ctx, kind, o.Name)
+		before, err = o.Registry.ArchiveVersionsDeleted(ctx, string(o.Archive), o.Name)
 	} else {
 		var one registry.ArchiveRecord
-		if one, err = o.Registry.ArchiveRecord(ctx, kind, o.Name, o.Version); err == nil {
-			before = []registry.ArchiveRecord{one}
-		}
+		one, err = o.Registry.ArchiveRecord(ctx, string(o.Archive), o.Name, o.Version)
+		before = []registry.ArchiveRecord{one}
 	}
-	if err != nil {
-		return 0, client.ExplainAnswer(subject, evidence.Validation, err)
+	for _, rec := range before {
+		states = append(states, VersionStatus{Version: rec.Version, Status: rec.Status})
 	}
-	if o.Confirm != nil {
-		var states []VersionStatus
-		for _, rec := range before {
-			states = append(states, VersionStatus{Version: rec.Version, Status: rec.Status})
-		}
-		if err := o.Confirm(states); err != nil {
-			return 0, err
-		}
-	}
-	change := client.StatusChange{Status: o.Status, Message: o.Message, Token: o.Token}
-	n, err := o.Registry.SetArchiveStatus(ctx, kind, o.Name, o.Version, change)
-	if err != nil {
-		return n, client.ExplainAnswer(subject, evidence.Validation, err)
-	}
-	return n, nil
+	return states, err
 }

@@ -69,6 +69,9 @@ func (r ArchiveRecord) Document() (digest.Digest, error) {
 	return digest.FromBytes(canonical), nil
 }
 
+// Cursor is where a page ends whose last record is r.
+func (r ArchiveRecord) Cursor() Cursor { return Cursor{Name: r.Name, Version: r.Version} }
+
 // PageSize is about how many bytes r takes of a page.
 func (r ArchiveRecord) PageSize() int {
 	n := len(r.Manifest) + 512

@@ -89,6 +89,9 @@ func (r Record) WithDigest(d digest.Digest) Record {
 // Subject is the record's name in evidence and in what is admitted.
 func (r Record) Subject() string { return r.Name + "@" + r.Version }
 
+// Cursor is where a page ends whose last record is r.
+func (r Record) Cursor() Cursor { return Cursor{Name: r.Name, Version: r.Version} }
+
 // PageSize is how many bytes r takes of a page.
 func (r Record) PageSize() int {
 	n := len(r.Document) + len(r.Evidence)

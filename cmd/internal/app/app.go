@@ -85,6 +85,14 @@ func Main(commands Program, args []string) int {
 	return program.Run(root, args, a.Bars.Stop)
 }
 
+// Group makes c a command that only has others below it.
+func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	c.Args = Args(cobra.NoArgs)
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(below...)
+	return c
+}
+
 // Args and usage are those of package program, because every command needs them.
 var (
 	Args  = program.Args
@@ -93,6 +101,23 @@ var (
 
 // Host returns the machine and user that the flows act for. dir is the project's directory.
 func (a *App) Host(dir string) (*host.Host, error) { return a.HostWithin(dir, fetch.Limits{}) }
+
+// OnHost is run with the [App.Host] of dir, which flags may set; nil is this directory.
+func (a *App) OnHost(
+	dir *string, run func(*cobra.Command, *host.Host, []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		where := "."
+		if dir != nil {
+			where = *dir
+		}
+		h, err := a.Host(where)
+		if err != nil {
+			return err
+		}
+		return run(c, h, args)
+	}
+}
 
 // HostWithin is [App.Host] with limits on what is fetched.
 func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {

@@ -83,6 +83,11 @@ func (w escaping) Write(document []byte) (int, error) {
 	return len(document), nil
 }
 
+// Note prints a line for people, behind the name of the program.
+func (a *App) Note(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, fmt.Sprintf(format, args...))
+}
+
 // Reporting wraps run: if JSON was asked for, an error before any report is printed as a JSON
 // document too.
 func (a *App) Reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
@@ -128,7 +133,7 @@ func WriteReport(w io.Writer, v policy.Verdict) error {
 func (a *App) WriteWarnings(v policy.Verdict, findings []policy.Finding) {
 	last := ""
 	for _, f := range findings {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
+		a.Note("warning: %s", f.Evidence.Title())
 		if f.Evidence.Reason != "" {
 			fmt.Fprintf(a.Stderr, "  reason   %s\n", surface.EscapeSentence(f.Evidence.Reason))
 		}

@@ -76,21 +76,19 @@ func reportPacked(a *app.App, p *publish.Packing, asJSON bool) error {
 			p.Digests, slices.Concat([]string{}, p.Left, p.Archives), append([]string{}, p.Warnings()...)}, nil)
 	}
 	for _, w := range p.Warnings() {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
+		a.Note("warning: %s", surface.Escape(w))
 	}
 	for _, path := range p.Left {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name,
-			surface.Escape(path))
+		a.Note("warning: %s is not named by facet.json, and was left out", surface.Escape(path))
 	}
 	for _, path := range p.Archives {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s was written by 'hallmark pack', and was left out\n", a.Name,
-			surface.Escape(path))
+		a.Note("warning: %s was written by 'hallmark pack', and was left out", surface.Escape(path))
 	}
 	for _, path := range p.Hidden {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s is in the archive\n", a.Name, surface.Escape(path))
+		a.Note("warning: %s is in the archive", surface.Escape(path))
 	}
-	fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(),
-		evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
+	a.Note("packed %s %s@%s, %s, %d bytes, to %s", kind, p.Name(), p.Version(), evidence.Count(len(p.Files), "file"),
+		p.Size, filepath.ToSlash(p.File))
 	_, err := fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
 	return err
 }
@@ -143,15 +141,14 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 
 // reportPublished prints what was published, and its entry in the log if that is known.
 func reportPublished(a *app.App, subject string, v policy.Verdict, entry *int64) {
-	fmt.Fprintf(a.Stderr, "%s: published %s\n", a.Name, surface.Escape(subject))
+	a.Note("published %s", surface.Escape(subject))
 	if entry != nil {
-		fmt.Fprintf(a.Stderr, "%s: it is entry %d of the registry's log\n", a.Name, *entry)
+		a.Note("it is entry %d of the registry's log", *entry)
 	}
 	for _, f := range v.Warnings() {
 		if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
-			fmt.Fprintf(a.Stderr, "%s: warning: the proof is not checked: the key of the %s is not known here; "+
-				"--log-key gives it\n",
-				a.Name, surface.Escape(f.Evidence.Subject))
+			a.Note("warning: the proof is not checked: the key of the %s is not known here; "+
+				"--log-key gives it", surface.Escape(f.Evidence.Subject))
 		}
 	}
 }

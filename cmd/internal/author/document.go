@@ -81,8 +81,8 @@ func (p placeholders) fill(a *app.App, file string, data []byte) ([]byte, error)
 		}
 		data = out
 		for _, x := range filled {
-			fmt.Fprintf(a.Stderr, "%s: set: %s was %s; now %s\n", a.Name, cmp.Or(x.Path, "a placeholder"),
-				surface.Escape(x.Was), surface.Escape(x.Now))
+			a.Note("set: %s was %s; now %s", cmp.Or(x.Path, "a placeholder"), surface.Escape(x.Was),
+				surface.Escape(x.Now))
 		}
 	}
 	return data, nil
@@ -230,7 +230,7 @@ func (g *hashGenerator) report(doc *serverjson.Document, name string, hashes *do
 		return err
 	}
 	if len(doc.Packages) == 0 {
-		fmt.Fprintf(g.a.Stderr, "%s: %s names no package, so that there is nothing to hash\n", g.a.Name, name)
+		g.a.Note("%s names no package, so that there is nothing to hash", name)
 	}
 	given := map[artifact.Ref]bool{}
 	for ref := range files {
@@ -238,7 +238,7 @@ func (g *hashGenerator) report(doc *serverjson.Document, name string, hashes *do
 	}
 	for _, f := range hashes.Files {
 		if len(files) > 0 && !given[f.Ref.Normal()] {
-			fmt.Fprintf(g.a.Stderr, "%s: fetched, as no file was given for it: %s\n", g.a.Name, surface.Escape(f.Key))
+			g.a.Note("fetched, as no file was given for it: %s", surface.Escape(f.Key))
 		}
 	}
 	if !g.write {
@@ -248,7 +248,7 @@ func (g *hashGenerator) report(doc *serverjson.Document, name string, hashes *do
 	if real, err := os.Readlink(name); err == nil {
 		name += ", which is a link to " + surface.Escape(real)
 	}
-	fmt.Fprintf(g.a.Stderr, "%s: %s written to %s\n", g.a.Name, evidence.Count(len(hashes.Files), "hash"), name)
+	g.a.Note("%s written to %s", evidence.Count(len(hashes.Files), "hash"), name)
 	return nil
 }
 
@@ -263,7 +263,7 @@ func reportReplaced(a *app.App, doc *serverjson.Document, replaced []serverjson.
 		case err == nil && doc.Covers(ref):
 			text = "removed: %s, which is none of the files that were hashed; it was %s"
 		}
-		fmt.Fprintf(a.Stderr, "%s: "+text+"\n", a.Name, surface.Escape(r.Key), surface.Escape(r.Was))
+		a.Note(text, surface.Escape(r.Key), surface.Escape(r.Was))
 	}
 }
 
@@ -423,7 +423,7 @@ func (v *verifier) run(c *cobra.Command, names []string) error {
 		return v.a.WriteJSON(app.OutcomeOf(verdict, verdict.Err()), verdict.Err())
 	}
 	if len(verdict.Findings) == 0 {
-		fmt.Fprintf(v.a.Stderr, "%s: %s names no package, so that there is nothing to verify\n", v.a.Name, name)
+		v.a.Note("%s names no package, so that there is nothing to verify", name)
 	}
 	err = app.WriteReport(v.a.Stdout, verdict)
 	WarnOfPackages(v.a.Stdout, verdict, doc.Name, true)
@@ -485,7 +485,7 @@ func reportIssues(a *app.App, name string, issues serverjson.Issues, values plac
 		fmt.Fprintf(a.Stdout, "%s  %s\n", issue.Severity, issue)
 	}
 	if failed == nil {
-		fmt.Fprintf(a.Stderr, "%s: %s is valid\n", a.Name, name)
+		a.Note("%s is valid", name)
 	}
 	return failed
 }
@@ -631,8 +631,8 @@ func (p *publisher) report(doc *serverjson.Document, published *publish.Publicat
 		}{app.OutcomeOf(published.Verdict, err), published.Record, published.Moved, published.Entry}, err)
 	}
 	if published.Moved {
-		fmt.Fprintf(p.a.Stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, "+
-			"where it does not look at them\n", p.a.Name)
+		p.a.Note("the registry knows no file_hashes; they are sent in the publisher's _meta, " +
+			"where it does not look at them")
 	}
 	if err != nil {
 		return err // a registry that refuses says for which server each package is
@@ -643,7 +643,7 @@ func (p *publisher) report(doc *serverjson.Document, published *publish.Publicat
 	}
 	reportPublished(p.a, doc.Name+"@"+doc.Version, published.Verdict, published.Entry)
 	if at, err := p.o.Registry.RecordURL(doc.Name, doc.Version); err == nil {
-		fmt.Fprintf(p.a.Stderr, "%s: its record is %s\n", p.a.Name, at)
+		p.a.Note("its record is %s", at)
 	}
 	return registryEvidence(p.a.Stdout, published.Record)
 }

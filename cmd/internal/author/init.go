@@ -2,7 +2,6 @@ package author
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -43,7 +42,7 @@ func initDocument(ctx context.Context, a *app.App, offline bool) error {
 	id := func(ctx context.Context, owner, name string) (string, error) {
 		number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 		if err != nil {
-			fmt.Fprintf(a.Stderr, "%s: repository.id is left out: %v\n", a.Name, err)
+			a.Note("repository.id is left out: %v", err)
 		}
 		return number, err
 	}
@@ -78,13 +77,12 @@ func reportInit(a *app.App, file string) error {
 		return err
 	}
 	for _, note := range notes { // packages are published first
-		fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, surface.Escape(note))
+		a.Note("%s", surface.Escape(note))
 	}
-	fmt.Fprintf(a.Stderr,
-		"%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name,
-		file, a.Name, a.Name)
+	a.Note("wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish", file, a.Name,
+		a.Name)
 	for _, issue := range issues.Errors() {
-		fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
+		a.Note("%s is not valid yet: %s", file, issue)
 	}
 	return nil
 }

@@ -103,11 +103,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 	m := new(loginMethod)
 	m.command = &cobra.Command{
 		Use: method, Short: short, Long: long, Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&m.asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) (err error) {
 			o := publish.LoginOptions{
 				Registry: &client.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
@@ -123,7 +119,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			}
 			s, err := publish.Login(c.Context(), h, o)
 			return m.report(a, s, err)
-		}),
+		})),
 	}
 	f := m.command.Flags()
 	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), host.OfficialRegistry),
@@ -150,10 +146,9 @@ func (m *loginMethod) report(a *app.App, s *host.Session, err error) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry),
-		time.Unix(s.Expires, 0).Format(time.TimeOnly))
+	a.Note("logged in to %s until %s", surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
 	if names := registry.ClaimedNames(s.Token); len(names) > 0 {
-		fmt.Fprintf(a.Stderr, "%s: you may publish %s\n", a.Name, surface.Escape(strings.Join(names, ", ")))
+		a.Note("you may publish %s", surface.Escape(strings.Join(names, ", ")))
 	}
 	return nil
 }
@@ -205,10 +200,10 @@ place.`,
 			}
 			removed, err := host.Logout(h)
 			for _, path := range removed {
-				fmt.Fprintf(a.Stderr, "%s: removed %s\n", a.Name, path)
+				a.Note("removed %s", path)
 			}
 			if err == nil && len(removed) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: not logged in\n", a.Name)
+				a.Note("not logged in")
 			}
 			return err
 		},

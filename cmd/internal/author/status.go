@@ -140,7 +140,7 @@ func (x *statusChange) run(c *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(x.a.Stderr, "%s: %d updated\n", x.a.Name, n)
+	x.a.Note("%d updated", n)
 	return nil
 }
 

@@ -62,11 +62,8 @@ consent are not brought back.`,
 		Args: app.Args(cobra.ArbitraryArgs),
 	}
 	c.RunE = runInstallation(a, &r.f, r.run)
-	r.f.register(a, c)
-	addGlobalFlag(a, c, &r.f.dir, true)
-	a.AllowFlags(c)
+	r.f.register(a, c, true)
 	r.f.addYesFlag(c)
-	r.f.addReviewFlags(c)
 	c.Flags().BoolVar(&r.all, "all", false, "adopt all skills that are found")
 	c.Flags().BoolVar(&r.undo, "undo", false, "take skills, by name or directory, out of the lock again")
 	c.Flags().BoolVar(&r.with, "private", false, privateUsage)

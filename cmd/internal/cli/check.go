@@ -71,8 +71,7 @@ func checkCommand(a *app.App) *cobra.Command {
 			return reportChecked(a, g, checked, verbose, err)
 		}),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	a.AllowFlags(c)
 	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")

@@ -17,12 +17,10 @@ import (
 )
 
 func configCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Bring " + project.ConfigFile + " up to date",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	var dir string
 	var asJSON bool
 	migrate := &cobra.Command{
@@ -40,15 +38,14 @@ func configCommand(a *app.App) *cobra.Command {
 				return a.WriteJSON(m, nil)
 			}
 			for _, name := range m.Servers {
-				fmt.Fprintf(a.Stderr, "%s: %s: checksum is now a verify block\n", a.Name, surface.Escape(name))
+				a.Note("%s: checksum is now a verify block", surface.Escape(name))
 				warnOfLauncher(a, name, m.LauncherOnly[name])
 			}
 			for _, name := range m.Kept {
-				fmt.Fprintf(a.Stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.Name,
-					surface.Escape(name))
+				a.Note("warning: %s: checksum is ignored beside verify; remove it", surface.Escape(name))
 			}
 			if len(m.Servers)+len(m.Kept) == 0 {
-				fmt.Fprintf(a.Stderr, "%s: nothing to migrate\n", a.Name)
+				a.Note("nothing to migrate")
 			}
 			return nil
 		}),
@@ -63,8 +60,7 @@ func configCommand(a *app.App) *cobra.Command {
 // does not.
 func warnOfLauncher(a *app.App, name, why string) {
 	if why != "" {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s: verify does not pin what it runs: %s\n", a.Name, surface.Escape(name),
-			why)
+		a.Note("warning: %s: verify does not pin what it runs: %s", surface.Escape(name), why)
 	}
 }
 
@@ -99,11 +95,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 			return nil
 		}),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) (err error) {
 			if all {
 				if names, err = pin.ServersToVerify(dir); err != nil {
 					return err
@@ -115,7 +107,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 			}
 			if !write {
 				if len(done) == 0 && err == nil {
-					fmt.Fprintf(a.Stderr, "%s: %s has no verify block\n", a.Name, project.ConfigFile)
+					a.Note("%s has no verify block", project.ConfigFile)
 				}
 				for _, f := range done {
 					warnOfLauncher(a, f.Name, f.LauncherOnly)
@@ -126,7 +118,7 @@ func verifyServerCommand(a *app.App) *cobra.Command {
 				showVerified(a, f)
 			}
 			return err
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	c.Flags().BoolVar(&write, "write", false, "put the digests into "+project.ConfigFile)
@@ -189,6 +181,6 @@ func showVerified(a *app.App, f *pin.VerifyResult) {
 			fmt.Fprintf(a.Stdout, "  by %s\n", surface.Escape(f.Chains[i]))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(f.Name), project.ConfigFile)
+	a.Note("%s: verify is written to %s", surface.Escape(f.Name), project.ConfigFile)
 	warnOfLauncher(a, f.Name, f.LauncherOnly)
 }

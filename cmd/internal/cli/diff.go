@@ -123,7 +123,7 @@ func showDiff(a *app.App, base string, found *check.Changes, asMarkdown bool) er
 		return err
 	}
 	if found.Count() == 0 {
-		fmt.Fprintf(a.Stderr, "%s: nothing differs from %s\n", a.Name, surface.Escape(base))
+		a.Note("nothing differs from %s", surface.Escape(base))
 	}
 	out := &failing{to: a.Stdout}
 	for i, part := range diffParts(a.Stdout, found) {

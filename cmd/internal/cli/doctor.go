@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -23,11 +24,7 @@ func doctorCommand(a *app.App) *cobra.Command {
 the package registries, and say of each what to do. Nothing is changed. Exit code 1 if
 Hallmark cannot do its work; what only some servers need is a note.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			o.Program = app.OwnFile()
 			o.Home, _ = os.UserHomeDir()
 			found, err := check.Examine(c.Context(), h, o)
@@ -45,7 +42,7 @@ Hallmark cannot do its work; what only some servers need is a note.`,
 				}
 			}
 			return err
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&o.Offline, "offline", false, "ask no registry")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was found as one JSON document")

@@ -33,11 +33,7 @@ The state of a line: 'match', 'mismatch', 'absent' (nobody claims it), 'missing'
 which this machine has nothing to hash. 'unknown' is what no file here says.`,
 		Args:              app.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeDeclared,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			explained, err := check.Explain(c.Context(), h, dir, names[0])
 			if err != nil {
 				return err
@@ -48,10 +44,9 @@ which this machine has nothing to hash. 'unknown' is what no file here says.`,
 				}
 			}
 			return writeExplained(a, explained, asJSON)
-		}),
+		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the claims with their evidence as one JSON document")
 	return c
 }

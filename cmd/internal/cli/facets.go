@@ -39,8 +39,11 @@ type facetFlags struct {
 	o         facets.Options
 }
 
-func (f *facetFlags) register(a *app.App, c *cobra.Command) {
-	addProjectFlag(a, c, &f.dir)
+// register adds the flags. With begin, --global makes the directory if there is none.
+func (f *facetFlags) register(a *app.App, c *cobra.Command, begin bool) {
+	addProjectFlags(a, c, &f.dir, begin)
+	a.AllowFlags(c)
+	f.addReviewFlags(c)
 	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "fetch nothing; use what is locked and in the store")
@@ -141,11 +144,8 @@ cover, or that does not reproduce its integrity, is refused.`,
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, _ []string) (*facets.Installation, error) {
 		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
-	f.register(a, c)
-	addGlobalFlag(a, c, &f.dir, false)
-	a.AllowFlags(c)
+	f.register(a, c, false)
 	f.addYesFlag(c)
-	f.addReviewFlags(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
 }
@@ -192,11 +192,8 @@ func addCommand(a *app.App) *cobra.Command {
 		}
 		return addOrChoose(a, c, h, f, add, r.skills)
 	})
-	f.register(a, c)
-	addGlobalFlag(a, c, &f.dir, true)
-	a.AllowFlags(c)
+	f.register(a, c, true)
 	f.addYesFlag(c)
-	f.addReviewFlags(c)
 	c.Flags().StringVar(&f.o.Registry, "registry", "",
 		"base `URL` of a registry, which is declared in hallmark.toml, with --log-key, if none is")
 	c.Flags().StringArrayVar(&r.skills, "skill", nil,
@@ -289,11 +286,8 @@ without --force, and the directory that is a facet's source.`
 	c.RunE = runInstallation(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
-	f.register(a, c)
-	addGlobalFlag(a, c, &f.dir, false)
-	a.AllowFlags(c)
+	f.register(a, c, false)
 	f.addYesFlag(c)
-	f.addReviewFlags(c)
 	return c
 }
 
@@ -507,11 +501,7 @@ func listCommand(a *app.App) *cobra.Command {
 		Long:              listHelp,
 		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, _ []string) error {
 			found, err := facets.List(c.Context(), h, dir)
 			if err != nil {
 				return err
@@ -524,10 +514,9 @@ func listCommand(a *app.App) *cobra.Command {
 			}
 			showNotes(a.Stderr, found.Notes)
 			return nil
-		}),
+		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
 	return c
 }

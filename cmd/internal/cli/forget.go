@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
@@ -45,8 +44,7 @@ func forgetCommand(a *app.App) *cobra.Command {
 				if err := host.ForgetHost(h, name); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name,
-					surface.Escape(name))
+				a.Note("%s is not asked any more before somebody agrees", surface.Escape(name))
 			}
 			if _, gone := os.Stat(dir); all && errors.Is(gone, fs.ErrNotExist) {
 				names, err = workspace.ForgetGone(c.Context(), h, dir)
@@ -59,7 +57,7 @@ func forgetCommand(a *app.App) *cobra.Command {
 				return err
 			}
 			for _, name := range names {
-				fmt.Fprintf(a.Stderr, "%s: %s is forgotten on this machine\n", a.Name, surface.Escape(name))
+				a.Note("%s is forgotten on this machine", surface.Escape(name))
 			}
 			return nil
 		},

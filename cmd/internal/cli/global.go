@@ -18,18 +18,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
-// addGlobalFlag adds --global, which makes dir that of the project of the user's own clients. With begin
-// the directory is made if there is none. The commands that the answer names have the flag then, too.
-func addGlobalFlag(a *app.App, c *cobra.Command, dir *string, begin bool) {
+// addProjectFlags adds --project, and --global, which makes dir that of the project of the user's own clients. With
+// begin the directory is made if there is none. The commands that the answer names have the flag then, too.
+func addProjectFlags(a *app.App, c *cobra.Command, dir *string, begin bool) {
+	addProjectFlag(a, c, dir)
 	global := c.Flags().Bool("global", false, "work for your own clients, in your home directory, and not for a "+
 		"project")
 	before := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		if !*global {
-			if before != nil {
-				return before(c, args)
-			}
-			return nil
+			return before(c, args)
 		}
 		if c.Flags().Changed("project") {
 			return app.Usage(c, errors.New("--global and --project name two projects"))

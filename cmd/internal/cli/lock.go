@@ -13,14 +13,10 @@ import (
 )
 
 func lockCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "lock",
 		Short: "Merge hallmark.lock of two branches",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(lockMergeCommand(a))
-	return c
+	}, lockMergeCommand(a))
 }
 
 const lockMergeHelp = `Merge hallmark.lock after a conflict in git: an entry that one branch changed is taken from
@@ -67,8 +63,7 @@ func lockMergeCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is merged\n  next     '%s'\n", a.Name, project.LockFile,
-				strings.Join(next, "', then '"))
+			a.Note("%s is merged\n  next     '%s'", project.LockFile, strings.Join(next, "', then '"))
 			return nil
 		},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -23,14 +24,10 @@ import (
 )
 
 func logCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "log",
 		Short: "Monitor, witness and prove what registries published",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(logProofCommand(a), logVerifyCommand(a), monitorCommand(a), witnessCommand(a), logForgetCommand(a))
-	return c
+	}, logProofCommand(a), logVerifyCommand(a), monitorCommand(a), witnessCommand(a), logForgetCommand(a))
 }
 
 func logProofCommand(a *app.App) *cobra.Command {
@@ -44,11 +41,7 @@ func logProofCommand(a *app.App) *cobra.Command {
 		Long: `Fetch a record and the proof that it is in its registry's log, verify both, and print the
 proof (C2SP tlog-proof). Who has the log's key can verify it without the registry.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
@@ -73,7 +66,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 				_, err = a.Stdout.Write(p.Proof)
 			}
 			return err
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)
@@ -92,11 +85,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 		Short:   "Verify a proof in a file, without the network",
 		Example: "notes.proof",
 		Args:    app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
@@ -108,7 +97,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 				showProven(a, p)
 			}
 			return err
-		}),
+		})),
 	}
 	app.LogKeyFlag(c, &o)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what the proof says as one JSON document")
@@ -134,9 +123,9 @@ func provenResult(p *trail.ProvenRecord, err error) any {
 }
 
 func showProven(a *app.App, p *trail.ProvenRecord) {
-	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name,
-		surface.Escape(p.Leaf.Subject()), p.Index,
-		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
+	a.Note("%s is entry %d of the log %s, published %s by %s, document %s", surface.Escape(p.Leaf.Subject()),
+		p.Index, surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher),
+		p.Leaf.Document)
 }
 
 const monitorHelp = `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
@@ -234,8 +223,7 @@ func reportMonitored(a *app.App, state string, m *monitor.Result, shown int, asJ
 	}
 	showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
 	if m.Began {
-		fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name,
-			surface.Escape(state))
+		a.Note("there was no %s: the log was read from its first entry", surface.Escape(state))
 	}
 	if err != nil && m.Size == 0 {
 		return err
@@ -244,9 +232,8 @@ func reportMonitored(a *app.App, state string, m *monitor.Result, shown int, asJ
 	if m.Again > 0 {
 		again = fmt.Sprintf(", %d read again", m.Again)
 	}
-	fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
-		evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"),
-		evidence.Count(len(m.Found), "anomaly"))
+	a.Note("log %s: %s, %d new%s; %s compared; %s", surface.Escape(m.Origin), evidence.Count(int(m.Size), "entry"),
+		m.Read, again, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 	return err
 }
 
@@ -304,7 +291,7 @@ witness never cosigned the log. A new key needs no --begin.`,
 			}
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 			o.Listening = func(addr net.Addr, key string) {
-				fmt.Fprintf(a.Stderr, "%s: witness at http://%s, key %s\n", a.Name, addr, key)
+				a.Note("witness at http://%s, key %s", addr, key)
 			}
 			return monitor.Witness(c.Context(), o)
 		},
@@ -326,17 +313,13 @@ func logForgetCommand(a *app.App) *cobra.Command {
 		Long: `Forget which key a registry's log has. The next use of the registry asks for the key
 again. What this machine saw of the log under the old key is not forgotten.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			key, err := trail.Forget(c.Context(), h, names[0])
 			if err == nil {
-				fmt.Fprintf(a.Stderr, "%s: forgot the key %s\n", a.Name, surface.Escape(key))
+				a.Note("forgot the key %s", surface.Escape(key))
 			}
 			return err
-		},
+		}),
 	}
 	return c
 }

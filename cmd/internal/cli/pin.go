@@ -128,19 +128,17 @@ func checkClientFiles(from pin.ClientFiles, write bool) string {
 // reportPinned says which servers are pinned, and which clients' files start them by Hallmark.
 func reportPinned(a *app.App, pinned []*pin.Pinned, rewritten bool, err error) {
 	if len(pinned) == 0 && err == nil {
-		fmt.Fprintf(a.Stderr,
-			"%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n",
-			a.Name, project.ConfigFile)
+		a.Note("%s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients",
+			project.ConfigFile)
 	}
 	for _, p := range pinned {
 		if !p.Written {
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
+		a.Note("%s is pinned", p.Name)
 		for _, file := range p.Clients {
 			if rewritten {
-				fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file),
-					p.Name)
+				a.Note("%s starts it by 'hallmark run %s'", surface.Escape(file), p.Name)
 			}
 		}
 	}

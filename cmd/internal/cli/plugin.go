@@ -21,20 +21,16 @@ import (
 )
 
 func pluginCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "plugin",
 		Short: "Hash, sign, check and install plugins of Node hosts",
 		Long: `A plugin is a directory or zip with mcp-plugin.json and dist/. Each check ends with
 0, or with the code of its most urgent error: 3 integrityError, 5 signatureError,
 4 policyError, 2 validationError; 1 means that nothing was decided.`,
-		Args: app.Args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(pluginHashCommand(a), pluginValidateCommand(a), pluginVerifyCommand(a), pluginGateCommand(a),
+	}, pluginHashCommand(a), pluginValidateCommand(a), pluginVerifyCommand(a), pluginGateCommand(a),
 		pluginSignCommand(a), pluginLockCommand(a),
 		pluginInstallCommand(a), pluginRevalidateCommand(a), pluginForgetCommand(a), pluginOrderCommand(a),
 		pluginPackCommand(a), pluginPublishCommand(a))
-	return c
 }
 
 // errorTypes maps classes to the names that hosts know.

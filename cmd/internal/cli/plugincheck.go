@@ -79,11 +79,9 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return &typedError{err}
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()),
-				r.Profile)
+			a.Note("%s is valid (profile %s)", surface.Escape(r.Manifest.Subject()), r.Profile)
 			if len(demands) > 0 {
-				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name,
-					strings.Join(demands, ", "))
+				a.Note("not checked here: %s; 'hallmark plugin verify' does", strings.Join(demands, ", "))
 			}
 			return nil
 		}),

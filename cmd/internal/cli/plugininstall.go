@@ -150,7 +150,7 @@ func (p pluginReporter) reportInstalled(from string, in *plugins.Installation, e
 	p.noteExternals(in.Externals)
 	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
 	if in.Already {
-		fmt.Fprintf(a.Stderr, "%s: it was installed already\n", a.Name)
+		a.Note("it was installed already")
 	}
 	_, err = fmt.Fprintln(a.Stdout, filepath.ToSlash(in.Path))
 	return err
@@ -162,16 +162,14 @@ func (p pluginReporter) noteExternals(x *plugins.Externals) {
 		return
 	}
 	for _, left := range x.LeftOut {
-		fmt.Fprintf(p.app.Stderr, "%s: warning: left out %s, which is optional: %s\n", p.app.Name,
-			surface.Escape(left.Name), surface.Escape(left.Reason))
+		p.app.Note("warning: left out %s, which is optional: %s", surface.Escape(left.Name),
+			surface.Escape(left.Reason))
 	}
 	if len(x.Packages) > 0 {
-		fmt.Fprintf(p.app.Stderr, "%s: installed beside it: %s\n", p.app.Name,
-			surface.Escape(strings.Join(x.Packages, ", ")))
+		p.app.Note("installed beside it: %s", surface.Escape(strings.Join(x.Packages, ", ")))
 	}
 	if len(x.Scripts) > 0 {
-		fmt.Fprintf(p.app.Stderr, "%s: not run: install scripts of %s\n", p.app.Name,
-			surface.Escape(strings.Join(x.Scripts, ", ")))
+		p.app.Note("not run: install scripts of %s", surface.Escape(strings.Join(x.Scripts, ", ")))
 	}
 }
 
@@ -208,8 +206,7 @@ anything else among the plugins, or in the directory of one.`,
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if len(outcomes) == 0 && !asJSON {
-				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name,
-					surface.Escape(filepath.ToSlash(dir)))
+				a.Note("no plugin is installed in %s", surface.Escape(filepath.ToSlash(dir)))
 			}
 			return printPlugins(a, outcomes, lineOfInstalled, asJSON, err)
 		}),
@@ -228,7 +225,7 @@ func machineWarnings(a *app.App, v plugins.CheckResult) {
 	}
 	for _, f := range v.Result.Verdict.Warnings() {
 		if e := f.Evidence; e.Scheme == evidence.Installed && e.Authority == evidence.Machine {
-			fmt.Fprintf(a.Stderr, "%s: warning: %s: %s\n", a.Name, surface.Escape(filepath.ToSlash(v.Path)), e.Reason)
+			a.Note("warning: %s: %s", surface.Escape(filepath.ToSlash(v.Path)), e.Reason)
 		}
 	}
 }
@@ -242,17 +239,13 @@ func pluginForgetCommand(a *app.App) *cobra.Command {
 		Long: `Forget that this machine installed a plugin, after you removed its directory on purpose.
 Until then 'hallmark plugin revalidate' refuses, because the plugin is gone.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := plugins.Forget(c.Context(), h, dir, names[0]); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))
+			_, err := fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))
 			return err
-		},
+		}),
 	}
 	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that held the plugin")
 	return c

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -70,21 +71,18 @@ func reportHashed(a *app.App, r *plugins.HashResult, write bool) {
 		if r.Written {
 			state = "written"
 		}
-		fmt.Fprintf(a.Stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.Name, plugin.ManifestFile, state,
-			evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
+		a.Note("%s %s: %s, %s bytes, profile %s", plugin.ManifestFile, state, evidence.Count(r.Files, "file"),
+			evidence.Group(r.Bytes), r.Profile)
 	}
 	if !write {
-		fmt.Fprintf(a.Stderr, "%s: profile %s\n", a.Name, r.Profile)
+		a.Note("profile %s", r.Profile)
 	}
 	if r.Dropped > 0 {
-		fmt.Fprintf(a.Stderr, "%s: warning: removed %s of the manifest before; 'hallmark plugin sign' signs "+
-			"it anew\n",
-			a.Name, evidence.Count(r.Dropped, "signature"))
+		a.Note("warning: removed %s of the manifest before; 'hallmark plugin sign' signs "+
+			"it anew", evidence.Count(r.Dropped, "signature"))
 	}
 	if r.Stale {
-		fmt.Fprintf(a.Stderr,
-			"%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name,
-			plugin.LockFile)
+		a.Note("warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew", plugin.LockFile)
 	}
 }
 
@@ -209,16 +207,14 @@ this machine trusts the keys that made them: a signature by another key is named
 // warnOfPacked names the signatures that could not be checked, and what was left out.
 func warnOfPacked(a *app.App, signed policy.Verdict, left []string) {
 	for _, f := range signed.Warnings() {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s not checked: %s\n", a.Name, f.Evidence.Scheme,
-			surface.Escape(f.Evidence.Reason))
+		a.Note("warning: %s not checked: %s", f.Evidence.Scheme, surface.Escape(f.Evidence.Reason))
 	}
 	for _, path := range left {
 		advice := ""
 		if path == "package.json" {
 			advice = `; if it has a "type", write a dist/package.json with that, so that Node reads the .js files alike`
 		}
-		fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out%s\n", a.Name,
-			surface.Escape(path), advice)
+		a.Note("warning: %s is no part of the plugin, and was left out%s", surface.Escape(path), advice)
 	}
 }
 
@@ -236,11 +232,7 @@ what it recorded, and the proof that its log has it, are compared.
 Names of plugins have no scope: publishing needs an API token that names the plugin, or
 one for every name, in HALLMARK_TOKEN.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) (err error) {
 			if o.Registry, o.Token, err = author.FindRegistry(h, c, base); err != nil {
 				return err
 			}
@@ -249,7 +241,7 @@ one for every name, in HALLMARK_TOKEN.`,
 			}
 			p, err := plugins.Publish(c.Context(), h, names[0], o)
 			return author.ReportPublishedArchive(a, p, asJSON, err)
-		}),
+		})),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"),
 		"base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")

@@ -17,7 +17,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -41,11 +40,7 @@ func protectCommand(a *app.App) *cobra.Command {
 		Example: "\n--dry-run\n--client cursor,claude-code --yes",
 		Long:    protectHelp,
 		Args:    app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) (err error) {
 			if o.Home, err = os.UserHomeDir(); err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
 			}
@@ -71,7 +66,7 @@ func protectCommand(a *app.App) *cobra.Command {
 				return writeProtected(a, r, err)
 			}
 			return sumProtected(a, say, r, o, err)
-		}),
+		})),
 	}
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only this `client`: "+strings.Join(clients.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("client", completeClient) // which is a flag of c
@@ -290,24 +285,14 @@ its bytes back; in one that its client wrote anew, the command and the arguments
 entry are restored. What was locked for them is unlocked. Skills and what projects have locked stay.
 
 An entry that you edited since is named, and stays as it is.`,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			home, err := os.UserHomeDir()
 			if err != nil {
 				return evidence.Errorf(evidence.Operation, "", "", err)
 			}
 			undone, err := scan.UndoProtect(c.Context(), h, home, names)
 			if asJSON {
-				if undone == nil {
-					undone = []pin.Unpinned{}
-				}
-				return a.WriteJSON(struct {
-					app.Outcome
-					Servers []pin.Unpinned `json:"servers"`
-				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
+				return writeUnpinned(a, undone, err)
 			}
 			for _, u := range undone {
 				for _, file := range u.Restored {
@@ -318,7 +303,7 @@ An entry that you edited since is named, and stays as it is.`,
 				fmt.Fprintln(a.Stdout, "Nothing is protected, so there is nothing to undo.")
 			}
 			return err
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c

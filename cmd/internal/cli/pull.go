@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -24,11 +23,7 @@ every blob, compare each with the digest that leads to it, and write an OCI layo
 which container engines load images. Nothing is left behind if anything differs.`,
 		Args:              app.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if o.Output == "" {
 				o.Output = names[0] + ".oci"
 			}
@@ -47,10 +42,9 @@ which container engines load images. Nothing is left behind if anything differs.
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s: %d files, each verified, in %s\n", a.Name, p.Digest, p.Files,
-				surface.Escape(p.Output))
+			a.Note("%s: %d files, each verified, in %s", p.Digest, p.Files, surface.Escape(p.Output))
 			return nil
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	a.AllowFlags(c)

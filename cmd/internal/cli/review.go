@@ -163,8 +163,7 @@ func reviewJSON(r *launch.Reviewed, err error) any {
 // report says what is approved now.
 func (r *reviewer) report(seen *launch.Reviewed, err error) error {
 	for _, key := range seen.Absent {
-		fmt.Fprintf(r.a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", r.a.Name, seen.Name,
-			surface.Escape(key),
+		r.a.Note("%s: %s: %s; clients of another kind may be", seen.Name, surface.Escape(key),
 			"approved, and not shown to the client at "+seen.Note.At.Format("2006-01-02 15:04:05Z"))
 	}
 	if seen.Clean {
@@ -174,15 +173,14 @@ func (r *reviewer) report(seen *launch.Reviewed, err error) error {
 	case err != nil:
 		return err
 	case seen.Clean:
-		fmt.Fprintf(r.a.Stderr, "%s: %s: nothing to approve\n", r.a.Name, seen.Name)
+		r.a.Note("%s: nothing to approve", seen.Name)
 	case r.o.Dismiss:
-		fmt.Fprintf(r.a.Stderr, "%s: %s: what was seen is not approved, and forgotten\n", r.a.Name, seen.Name)
+		r.a.Note("%s: what was seen is not approved, and forgotten", seen.Name)
 	case len(seen.Refused) > 0:
-		fmt.Fprintf(r.a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", r.a.Name, seen.Name,
-			len(seen.Items)-len(seen.Refused), len(seen.Items),
-			surface.Escape(strings.Join(seen.Refused, ", ")))
+		r.a.Note("%s: %d of %d items are approved; withheld: %s", seen.Name, len(seen.Items)-len(seen.Refused),
+			len(seen.Items), surface.Escape(strings.Join(seen.Refused, ", ")))
 	default:
-		fmt.Fprintf(r.a.Stderr, "%s: %s is approved\n", r.a.Name, seen.Name)
+		r.a.Note("%s is approved", seen.Name)
 	}
 	return nil
 }
@@ -224,15 +222,15 @@ func reviewWaiting(ctx context.Context, a *app.App, h *host.Host, dir string, ap
 		return a.WriteJSON(result, err)
 	}
 	for _, name := range w.Drifted {
-		fmt.Fprintf(a.Stderr, "%s: %s drifted; 'hallmark review %[2]s' shows what changed\n", a.Name, name)
+		a.Note("%s drifted; 'hallmark review %[1]s' shows what changed", name)
 	}
 	switch {
 	case err != nil:
 		return err
 	case len(w.Servers) == 0:
-		fmt.Fprintf(a.Stderr, "%s: nothing to approve\n", a.Name)
+		a.Note("nothing to approve")
 	default:
-		fmt.Fprintf(a.Stderr, "%s: approved: %s\n", a.Name, strings.Join(namesOf(w.Servers), ", "))
+		a.Note("approved: %s", strings.Join(namesOf(w.Servers), ", "))
 	}
 	return nil
 }

@@ -57,8 +57,7 @@ demands one, and has 1970-01-01 then.`,
 			return err
 		},
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().StringVar(&format, "format", "cyclonedx", "the `format`: "+strings.Join(check.SBOMFormats(), " or "))
 	_ = c.RegisterFlagCompletionFunc("format", // which is a flag of c
 		cobra.FixedCompletions(check.SBOMFormats(), cobra.ShellCompDirectiveNoFileComp))

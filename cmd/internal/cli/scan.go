@@ -118,7 +118,7 @@ func reportScanned(a *app.App, g *gate, found *scan.Result, details bool) error 
 // findNews finds what is new in the files of the user's clients, and remembers it. That it cannot is only a warning.
 func findNews(ctx context.Context, a *app.App, h *host.Host, o scan.Options, found *scan.Result) {
 	if err := found.FindNews(ctx, h, o); err != nil {
-		fmt.Fprintf(a.Stderr, "%s: warning: what is new is not known: %s\n", a.Name, firstLine(err.Error()))
+		a.Note("warning: what is new is not known: %s", firstLine(err.Error()))
 	}
 }
 
@@ -155,10 +155,10 @@ func scanError(a *app.App, found *scan.Result, err error) error {
 		}
 	}
 	if files > 0 {
-		fmt.Fprintf(a.Stderr, "%s: unreadable: %s\n", a.Name, evidence.Count(files, "file"))
+		a.Note("unreadable: %s", evidence.Count(files, "file"))
 	}
 	if refused > 0 {
-		fmt.Fprintf(a.Stderr, "%s: refused: %s\n", a.Name, evidence.Count(refused, "finding"))
+		a.Note("refused: %s", evidence.Count(refused, "finding"))
 	}
 	return program.Shown{Err: err}
 }

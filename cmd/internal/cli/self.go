@@ -31,14 +31,10 @@ var releaseKey string
 const maxSums = 1 << 20
 
 func selfCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "self",
 		Short: "Verify this program, or files of a release",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(selfVerifyCommand(a))
-	return c
+	}, selfVerifyCommand(a))
 }
 
 func selfVerifyCommand(a *app.App) *cobra.Command {

@@ -139,7 +139,7 @@ func reportStatus(a *app.App, found *scan.Result, servers []scan.Server, asJSON 
 	if failed := writeStatus(a.Stdout, found, servers); err == nil || failed != nil {
 		return failed
 	}
-	fmt.Fprintf(a.Stderr, "%s: unreadable: %s\n", a.Name, evidence.Count(len(unread), "file"))
+	a.Note("unreadable: %s", evidence.Count(len(unread), "file"))
 	return program.Shown{Err: err}
 }
 
@@ -181,7 +181,7 @@ func changePublished(a *app.App, c, published *cobra.Command, args []string, asJ
 	if err := published.Args(c, args); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: warning: 'status --status' is replaced by 'deprecate', 'yank' and 'restore'\n", a.Name)
+	a.Note("warning: 'status --status' is replaced by 'deprecate', 'yank' and 'restore'")
 	return published.RunE(c, args)
 }
 

@@ -11,31 +11,26 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func storeCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "store",
 		Short: "Verify, prune or find the store of this machine",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	c.AddCommand(storeVerifyCommand(a), storePruneCommand(a), &cobra.Command{
 		Use: "path", Short: "Print the store's directory", Args: app.Args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			path, err := check.StorePath(h)
 			if err != nil {
 				return err
 			}
 			_, err = fmt.Fprintln(a.Stdout, path)
 			return err
-		},
+		}),
 	})
 	return c
 }
@@ -49,11 +44,7 @@ func storeVerifyCommand(a *app.App) *cobra.Command {
 Anything else in the store is refused; what was moved to quarantine is named. Nothing is
 moved or repaired: the next command that uses a bad slot does that.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			found, err := check.VerifyStore(c.Context(), h)
 			if err == nil {
 				err = found.Verdict.Err()
@@ -66,14 +57,13 @@ moved or repaired: the next command that uses a bad slot does that.`,
 				}{app.OutcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
 			}
 			for _, path := range found.Quarantined {
-				fmt.Fprintf(a.Stderr, "%s: in quarantine, not verified and not used: %s\n", a.Name,
-					surface.Escape(path))
+				a.Note("in quarantine, not verified and not used: %s", surface.Escape(path))
 			}
 			if err == nil {
-				fmt.Fprintf(a.Stderr, "%s: %s verified\n", a.Name, evidence.Count(found.Slots, "slot"))
+				a.Note("%s verified", evidence.Count(found.Slots, "slot"))
 			}
 			return errors.Join(app.WriteReport(a.Stdout, found.Verdict), err)
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
@@ -118,9 +108,9 @@ func storePruneCommand(a *app.App) *cobra.Command {
 				}
 			}
 			for _, path := range gone.Quarantined {
-				fmt.Fprintf(a.Stderr, "%s: removed from quarantine: %s\n", a.Name, surface.Escape(path))
+				a.Note("removed from quarantine: %s", surface.Escape(path))
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s removed\n", a.Name, evidence.Count(len(gone.Slots), "slot"))
+			a.Note("%s removed", evidence.Count(len(gone.Slots), "slot"))
 			return err
 		}),
 	}

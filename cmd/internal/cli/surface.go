@@ -23,16 +23,12 @@ import (
 )
 
 func surfaceCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "surface",
 		Short: "Capture, hash, compare and show what servers show a model",
 		Long: `A surface is all that a server shows a model: tools, prompts, resources, templates and
 instructions, in one canonical form (spec/surface.md).`,
-		Args: app.Args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(surfaceCaptureCommand(a), surfaceHashCommand(a), surfaceDiffCommand(a), surfaceShowCommand(a))
-	return c
+	}, surfaceCaptureCommand(a), surfaceHashCommand(a), surfaceDiffCommand(a), surfaceShowCommand(a))
 }
 
 // surfaceFlags holds the flags of commands that may start a server to capture its surface.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -24,11 +25,7 @@ func treeCommand(a *app.App) *cobra.Command {
 brings along, its skills, agents, commands and servers, and the servers of hallmark.toml.
 Nothing is fetched, and nothing is compared: 'hallmark check' does that.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, _ []string) error {
 			all, err := facets.Tree(c.Context(), h, dir)
 			if err != nil {
 				return err
@@ -46,10 +43,9 @@ Nothing is fetched, and nothing is compared: 'hallmark check' does that.`,
 			}
 			_, err = b.WriteTo(a.Stdout)
 			return err
-		}),
+		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tree as one JSON document")
 	return c
 }
@@ -99,11 +95,7 @@ project: the declaration, the facets that it leads through, and what is named. N
 fetched.`,
 		Args:              app.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeDeclared,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			chains, err := facets.Why(c.Context(), h, dir, names[0])
 			if err != nil {
 				return err
@@ -124,10 +116,9 @@ fetched.`,
 			}
 			_, err = b.WriteTo(a.Stdout)
 			return err
-		}),
+		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the ways as one JSON document")
 	return c
 }

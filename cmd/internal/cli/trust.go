@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -15,14 +16,10 @@ import (
 )
 
 func trustCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "trust",
 		Short: "The keys whose signatures this machine trusts",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(trustAddCommand(a), trustListCommand(a), trustRevokeCommand(a))
-	return c
+	}, trustAddCommand(a), trustListCommand(a), trustRevokeCommand(a))
 }
 
 func trustAddCommand(a *app.App) *cobra.Command {
@@ -81,11 +78,7 @@ func trustListCommand(a *app.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the trusted keys, revoked ones too",
 		Args:  app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, _ []string) error {
 			keys, err := plugins.TrustedKeys(h)
 			if err != nil {
 				return err
@@ -115,7 +108,7 @@ func trustListCommand(a *app.App) *cobra.Command {
 				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", r.ID, r.Algorithm, r.State, surface.Escape(r.Owner))
 			}
 			return nil
-		}),
+		})),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the keys as one JSON document")
 	return c
@@ -131,15 +124,11 @@ trusts the key or its id again. Its owner makes a new key, takes the signatures 
 mcp-plugin.json (signatures, x-hallmark-signatures) and signs anew; you trust the new key, under
 another id, with 'hallmark trust add'.`,
 		Args: app.Args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.OnHost(nil, func(c *cobra.Command, h *host.Host, names []string) error {
 			return plugins.ChangeTrust(c.Context(), h, func(keys *plugin.TrustedKeys) error {
 				return keys.Revoke(names[0], reason, h.Now().UTC().Truncate(time.Second))
 			})
-		},
+		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "`text` for people that says why")
 	return c

@@ -38,11 +38,7 @@ func tryCommand(a *app.App) *cobra.Command {
 			}
 			return app.Args(cobra.ExactArgs(1))(c, words)
 		},
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, words []string) error {
-			h, err := a.Host(".")
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(nil, func(c *cobra.Command, h *host.Host, words []string) error {
 			o.Arguments = words[1:]
 			printed := ""
 			o.Next = func(t *launch.Trial) {
@@ -65,7 +61,7 @@ func tryCommand(a *app.App) *cobra.Command {
 			}
 			o.Next(t)
 			return showTried(a, t)
-		}),
+		})),
 	}
 	a.AllowFlags(c)
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of a variable that the server gets from the "+
@@ -80,7 +76,7 @@ func warnOfTrial(a *app.App, t *launch.Trial) {
 	author.WarnOfPackages(a.Stderr, t.Owner, t.Server, false)
 	a.WriteWarnings(t.Verdict, t.Verdict.Warnings())
 	if t.Removed {
-		fmt.Fprintf(a.Stderr, "%s: the draft of server.json was removed again\n", a.Name)
+		a.Note("the draft of server.json was removed again")
 	}
 }
 
@@ -91,7 +87,7 @@ func showTried(a *app.App, t *launch.Trial) error {
 	if err := showItems(a.Stdout, t.Shown.Surface); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stderr, "%s: nothing was published; next: %s\n", a.Name, nextOfTrial(t))
+	a.Note("nothing was published; next: %s", nextOfTrial(t))
 	return nil
 }
 

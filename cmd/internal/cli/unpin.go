@@ -44,11 +44,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 		Long:              unpinHelp,
 		Args:              app.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if o.Files.Client != "" && o.Files.Config != "" {
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
@@ -56,13 +52,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 			o.Confirm = func(all []pin.Restored) (bool, error) { return askRestored(c.Context(), a, all, yes) }
 			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
-				if undone == nil {
-					undone = []pin.Unpinned{}
-				}
-				return a.WriteJSON(struct {
-					app.Outcome
-					Servers []pin.Unpinned `json:"servers"`
-				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
+				return writeUnpinned(a, undone, err)
 			}
 			if err != nil {
 				return err
@@ -71,7 +61,7 @@ func unpinCommand(a *app.App) *cobra.Command {
 				reportUnpinned(a, u)
 			}
 			return nil
-		}),
+		})),
 	}
 	addProjectFlag(a, c, &dir)
 	addClientFlags(c, &o.Files)
@@ -79,6 +69,14 @@ func unpinCommand(a *app.App) *cobra.Command {
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c
+}
+
+// writeUnpinned prints the servers whose entries were restored as JSON.
+func writeUnpinned(a *app.App, undone []pin.Unpinned, err error) error {
+	return a.WriteJSON(struct {
+		app.Outcome
+		Servers []pin.Unpinned `json:"servers"`
+	}{app.OutcomeOf(policy.Verdict{}, err), append([]pin.Unpinned{}, undone...)}, err)
 }
 
 // askRestored shows what clients' files get back, and asks unless yes is set.
@@ -104,14 +102,13 @@ func showRestored(w io.Writer, all []pin.Restored) {
 // reportUnpinned says what a client's files got back, and whether the server is unlocked.
 func reportUnpinned(a *app.App, u pin.Unpinned) {
 	for _, file := range u.Restored {
-		fmt.Fprintf(a.Stderr, "%s: %s is restored in %s\n", a.Name, u.Name, surface.Escape(file))
+		a.Note("%s is restored in %s", u.Name, surface.Escape(file))
 	}
 	if u.Unlocked {
-		fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
+		a.Note("%s is not locked any more", u.Name)
 		if u.Declared {
-			fmt.Fprintf(a.Stderr,
-				"%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it "+
-					"is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
+			a.Note("%s is still declared in %s, so that 'hallmark check' refuses the project until it "+
+				"is pinned again or taken out", u.Name, project.ConfigFile)
 		}
 	}
 }

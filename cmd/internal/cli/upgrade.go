@@ -42,11 +42,7 @@ func upgradeCommand(a *app.App) *cobra.Command {
 		Example:           "--dry-run\nnotes@1.5.0\n@acme/reviewer --accept-tag",
 		Long:              upgradeHelp,
 		ValidArgsFunction: completeDeclared,
-		RunE: a.Reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.Host(f.dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&f.asJSON, a.OnHost(&f.dir, func(c *cobra.Command, h *host.Host, names []string) error {
 			if err := a.LogOptions(c, &f.o.Log); err != nil {
 				return err
 			}
@@ -71,13 +67,10 @@ func upgradeCommand(a *app.App) *cobra.Command {
 			out, err := facets.Upgrade(c.Context(), h, f.dir, names, o)
 			a.Bars.Stop()
 			return reportUpgrade(a, &f, out, err)
-		}),
+		})),
 	}
-	f.register(a, c)
-	addGlobalFlag(a, c, &f.dir, false)
-	a.AllowFlags(c)
+	f.register(a, c, false)
 	consent.register(c)
-	f.addReviewFlags(c)
 	c.Flags().BoolVar(&f.o.AcceptTag, "accept-tag", false,
 		"follow a tag of the named facets' repositories that was moved since it was locked, after asking")
 	return c
@@ -218,11 +211,7 @@ func outdatedCommand(a *app.App) *cobra.Command {
 upgrade would take another version, or which has a newer one that its declaration does not
 allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 		Args: app.Args(cobra.NoArgs),
-		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.Host(dir)
-			if err != nil {
-				return err
-			}
+		RunE: a.Reporting(&asJSON, a.OnHost(&dir, func(c *cobra.Command, h *host.Host, _ []string) error {
 			all, err := facets.Outdated(c.Context(), h, dir)
 			if asJSON {
 				r := statusResult{Outcome: app.OutcomeOf(all.Verdict, err), Facets: []statusJSON{},
@@ -239,10 +228,9 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				return failed
 			}
 			return err
-		}),
+		})),
 	}
-	addProjectFlag(a, c, &dir)
-	addGlobalFlag(a, c, &dir, false)
+	addProjectFlags(a, c, &dir, false)
 	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c

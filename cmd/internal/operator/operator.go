@@ -10,13 +10,9 @@ import (
 
 // HallmarkRegistry is hallmark-registry: the operator's commands.
 func HallmarkRegistry(a *app.App) *cobra.Command {
-	c := &cobra.Command{
+	return app.Group(&cobra.Command{
 		Use:   "hallmark-registry",
 		Short: "Run a registry that recomputes every hash",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(serveCommand(a), tokensCommand(a), reverifyCommand(a), importRecordsCommand(a), exportCommand(a),
+	}, serveCommand(a), tokensCommand(a), reverifyCommand(a), importRecordsCommand(a), exportCommand(a),
 		backupCommand(a))
-	return c
 }

@@ -106,8 +106,7 @@ func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err er
 			return errors.Join(failed, err)
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%s: %s, %d with claims, %d failing, %s\n",
-		a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
+	a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
 		evidence.Count(len(r.Found), "new finding"))
 	return err
 }
@@ -163,12 +162,11 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 			o.Progress = func(i operate.ImportResult) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
-					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"),
-						i.Present)
+					a.Note("%s added, %d present", evidence.Count(i.Added, "record"), i.Present)
 				}
 			}
 			o.Warn = func(format string, v ...any) {
-				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, fmt.Sprintf(format, v...))
+				a.Note("%s", fmt.Sprintf(format, v...))
 			}
 			i, err := operate.Import(c.Context(), o)
 			if i == nil {
@@ -203,7 +201,7 @@ func reportImported(a *app.App, i *operate.ImportResult, asJSON bool, err error)
 	if i.Invalid > 0 {
 		counts = append(counts, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
 	}
-	fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(counts, ", "))
+	a.Note("%s", strings.Join(counts, ", "))
 	return err
 }
 
@@ -229,7 +227,7 @@ meanwhile. 'hallmark-registry import --restore' reads it back.`,
 				n, err = operate.Export(c.Context(), at, a.Stdout)
 			}
 			if err == nil {
-				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, evidence.Count(n, "record"))
+				a.Note("%s", evidence.Count(n, "record"))
 			}
 			return err
 		},
@@ -257,7 +255,7 @@ backed up with PostgreSQL's own means. Keys are files beside the database; copy 
 			if err := operate.Backup(c.Context(), at, names[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stderr, "%s: %s written\n", a.Name, filepath.ToSlash(names[0]))
+			a.Note("%s written", filepath.ToSlash(names[0]))
 			return nil
 		},
 	}

@@ -177,7 +177,7 @@ func (s *server) serve(ctx context.Context) error {
 	s.o.Version = program.Release()
 	s.o.Logger = slog.New(slog.NewTextHandler(s.a.Stderr, nil))
 	s.o.Listening = func(addr net.Addr) {
-		fmt.Fprintf(s.a.Stderr, "%s: registry at http://%s, data in %s\n", s.a.Name, addr, s.o.Data)
+		s.a.Note("registry at http://%s, data in %s", addr, s.o.Data)
 	}
 	return operate.Serve(ctx, s.o)
 }

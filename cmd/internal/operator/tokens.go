@@ -19,12 +19,10 @@ import (
 // tokensCommand is hallmark-registry token with its commands, which work while the registry serves.
 func tokensCommand(a *app.App) *cobra.Command {
 	var at operate.Place
-	c := &cobra.Command{
+	c := app.Group(&cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
-		Args:  app.Args(cobra.NoArgs),
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
+	})
 	c.PersistentFlags().StringVar(&at.Data, "data", "",
 		"`directory` of the registry's database (default: below the user's data directory)")
 	c.PersistentFlags().StringVar(&at.Database, "db", "",
@@ -80,7 +78,7 @@ the registry keeps its hash.`,
 						Text string `json:"token"`
 					}{t, text}, nil)
 				}
-				fmt.Fprintf(a.Stderr, "%s: token %s, shown this once\n", a.Name, t.ID)
+				a.Note("token %s, shown this once", t.ID)
 				_, err = fmt.Fprintln(a.Stdout, text)
 				return err
 			})
@@ -181,7 +179,7 @@ func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stderr, "%s: token %s is revoked\n", a.Name, t.ID)
+				a.Note("token %s is revoked", t.ID)
 				return nil
 			})
 		},

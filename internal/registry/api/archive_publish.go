@@ -171,13 +171,12 @@ func (s *Server) readArchive(ctx context.Context, k registry.ArchiveKind, u Uplo
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil && evidence.ClassOf(err) == evidence.Validation:
-		s.Counters.Invalid.Add(1)
-		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
 		var invalid *facet.Invalid
 		if !errors.As(err, &invalid) {
-			p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
-			return nil, p
+			return nil, s.invalidBody(err)
 		}
+		s.Counters.Invalid.Add(1)
+		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
 		for _, issue := range invalid.Issues {
 			p.Errors = append(p.Errors,
 				registry.ProblemError{Message: issue.Message,
@@ -194,10 +193,7 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *registry.Arch
 	u Upload) (policy.Verdict, error) {
 	document, err := rec.Document()
 	if err != nil {
-		s.Counters.Invalid.Add(1)
-		p := registry.NewProblem(http.StatusUnprocessableEntity, "validation failed")
-		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
-		return policy.Verdict{}, p
+		return policy.Verdict{}, s.invalidBody(err)
 	}
 	report := registry.ReportArchive(rec, content, document)
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)

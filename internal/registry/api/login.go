@@ -33,54 +33,46 @@ type noneInput struct {
 
 // loginRoutes registers an operation for each method, offered or not.
 func (s *Server) loginRoutes(api huma.API) {
-	op := func(m registry.LoginMethod, summary string) huma.Operation {
-		o := s.postOperation("login-"+string(m), "/auth/"+string(m), summary)
-		o.MaxBodyBytes = maxLoginBody
-		o.SkipValidateBody = false
-		return o
-	}
 	out := &s.Outside
-	route(s, api, op(registry.MethodDNS, "Log in with a key that a TXT record of a domain names"),
-		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodDNS, func() (registry.Grant, error) {
-				return out.LoginDNS(ctx, in.Body, s.Now())
-			})
+	loginRoute(s, api, registry.MethodDNS, "Log in with a key that a TXT record of a domain names",
+		func(ctx context.Context, in *proofInput) (registry.Grant, error) {
+			return out.LoginDNS(ctx, in.Body, s.Now())
 		})
-	route(s, api, op(registry.MethodHTTP, "Log in with a key that a web server of a domain names"),
-		func(ctx context.Context, in *proofInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodHTTP, func() (registry.Grant, error) {
-				return out.LoginHTTP(ctx, in.Body, s.Now())
-			})
+	loginRoute(s, api, registry.MethodHTTP, "Log in with a key that a web server of a domain names",
+		func(ctx context.Context, in *proofInput) (registry.Grant, error) {
+			return out.LoginHTTP(ctx, in.Body, s.Now())
 		})
-	route(s, api, op(registry.MethodGitHubAT, "Log in with a GitHub access token"),
-		func(ctx context.Context, in *githubInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodGitHubAT, func() (registry.Grant, error) {
-				return out.LoginGitHub(ctx, in.Body.Token)
-			})
+	loginRoute(s, api, registry.MethodGitHubAT, "Log in with a GitHub access token",
+		func(ctx context.Context, in *githubInput) (registry.Grant, error) {
+			return out.LoginGitHub(ctx, in.Body.Token)
 		})
 	actions := out.GitHubActions()
-	route(s, api, op(registry.MethodGitHubOIDC, "Log in with the token of a GitHub workflow"),
-		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodGitHubOIDC, func() (registry.Grant, error) {
-				return out.LoginGitHubActions(ctx, actions, in.Body.Token)
-			})
+	loginRoute(s, api, registry.MethodGitHubOIDC, "Log in with the token of a GitHub workflow",
+		func(ctx context.Context, in *oidcInput) (registry.Grant, error) {
+			return out.LoginGitHubActions(ctx, actions, in.Body.Token)
 		})
-	route(s, api, op(registry.MethodOIDC, "Log in with an ID token of the operator's issuer"),
-		func(ctx context.Context, in *oidcInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodOIDC, func() (registry.Grant, error) {
-				return out.OIDC.Login(ctx, in.Body.Token)
-			})
+	loginRoute(s, api, registry.MethodOIDC, "Log in with an ID token of the operator's issuer",
+		func(ctx context.Context, in *oidcInput) (registry.Grant, error) {
+			return out.OIDC.Login(ctx, in.Body.Token)
 		})
-	route(s, api, op(registry.MethodNone, "Log in as nobody"),
-		func(ctx context.Context, in *noneInput) (*sessionOutput, error) {
-			return s.answerLogin(ctx, registry.MethodNone, func() (registry.Grant, error) {
-				if in.Origin != "" { // see authenticate
-					return registry.Grant{},
-						registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
-				}
-				return registry.AnonymousGrant(), nil
-			})
+	loginRoute(s, api, registry.MethodNone, "Log in as nobody",
+		func(_ context.Context, in *noneInput) (registry.Grant, error) {
+			if in.Origin != "" { // see authenticate
+				return registry.Grant{},
+					registry.NewProblem(http.StatusForbidden, "a browser cannot log in without a proof")
+			}
+			return registry.AnonymousGrant(), nil
 		})
+}
+
+// loginRoute registers the operation of one method, in which prove returns what the input grants.
+func loginRoute[I any](s *Server, api huma.API, m registry.LoginMethod, summary string,
+	prove func(context.Context, *I) (registry.Grant, error)) {
+	o := s.postOperation("login-"+string(m), "/auth/"+string(m), summary)
+	o.MaxBodyBytes, o.SkipValidateBody = maxLoginBody, false
+	route(s, api, o, func(ctx context.Context, in *I) (*sessionOutput, error) {
+		return s.answerLogin(ctx, m, func() (registry.Grant, error) { return prove(ctx, in) })
+	})
 }
 
 // offers reports whether the registry has a method of login.

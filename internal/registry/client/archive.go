@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,9 +32,9 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 	if err != nil {
 		return nil, err
 	}
-	var p registry.ArchivePage
-	if err := c.do(ctx, request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)},
-		&p); err != nil {
+	p, err := answerAs[registry.ArchivePage](ctx, c,
+		request{method: http.MethodGet, path: strings.TrimSuffix(path, "/x"), query: queryValues(q)})
+	if err != nil {
 		return nil, err
 	}
 	for _, rec := range p.Archives {
@@ -43,7 +42,7 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q registry.Query
 			return nil, err
 		}
 	}
-	return &p, nil
+	return p, nil
 }
 
 // ArchiveVersions returns all records of one name, newest first, without those that are
@@ -65,40 +64,13 @@ func (c *Client) archiveVersions(
 	if err != nil {
 		return nil, err
 	}
-	var all []registry.ArchiveRecord
-	wait, room := c.wait(path), MaxVersionBytes
-	for {
-		began := time.Now()
-		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
-		if err != nil {
-			return nil, err
-		}
-		wait -= time.Since(began)
-		if room -= len(text); room < 0 {
-			return nil, fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name,
-				MaxVersionBytes)
-		}
-		var p registry.ArchivePage
-		if err := c.decode(path, text, &p); err != nil {
-			return nil, err
-		}
-		for _, rec := range p.Archives {
-			if err := c.expectArchive(rec, kind, name, ""); err != nil {
-				return nil, err
-			}
-		}
-		if all = append(all, p.Archives...); len(all) > registry.MaxVersions {
-			return nil, fmt.Errorf("registry %s: %+q has more than %d versions", c.Base, name, registry.MaxVersions)
-		}
-		next := p.Metadata.NextCursor
-		if next == "" {
-			return all, nil
-		}
-		if next == query.Get("cursor") || len(p.Archives) == 0 {
-			return nil, fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
-		}
-		query.Set("cursor", next)
+	page := func(p registry.ArchivePage) ([]registry.ArchiveRecord, string) {
+		return p.Archives, p.Metadata.NextCursor
 	}
+	check := func(rec registry.ArchiveRecord) error { return c.expectArchive(rec, kind, name, "") }
+	return collect(func(use func(registry.ArchiveRecord) (bool, error)) error {
+		return eachOf(ctx, versions{c, name, path, query}, page, check, use)
+	})
 }
 
 // ArchiveRecord returns one record of any status, with its proof if the registry has a
@@ -267,38 +239,10 @@ func (c *Client) publishArchive(
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
-	u, err := c.endpoint(stable+path, query)
-	if err != nil {
-		return registry.ArchiveRecord{}, evidence.Errorf(evidence.Validation, "", "", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), io.NopCloser(sent.Body))
+	text, err := c.ask(ctx, publishTimeout,
+		request{method: http.MethodPost, path: path, query: query, archive: sent, token: sent.Token})
 	if err != nil {
 		return registry.ArchiveRecord{}, err
-	}
-	req.ContentLength = sent.Size
-	req.Header = http.Header{"User-Agent": {"hallmark"}, "Content-Type": {"application/octet-stream"},
-		"Accept": {"application/json, " + registry.ProblemType}}
-	if sent.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+sent.Token)
-	}
-	res, err := c.client(publishPath).Do(req)
-	if err != nil {
-		return registry.ArchiveRecord{}, fmt.Errorf("registry %s: %w", c.Base, err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer+1))
-	switch {
-	case err != nil:
-		return registry.ArchiveRecord{}, fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
-	case len(text) > MaxAnswer:
-		return registry.ArchiveRecord{},
-			fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
-	case res.StatusCode/100 != 2:
-		return registry.ArchiveRecord{}, c.asProblem(res, text)
-	case !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json"):
-		return registry.ArchiveRecord{}, errors.New("registry " + c.Base + ": " + path + ": the answer is not JSON")
 	}
 	return c.archiveRecord(path, text, kind, name, "")
 }

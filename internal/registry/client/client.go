@@ -63,31 +63,27 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*regist
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
 	}
-	var env registry.Envelope
-	if err := c.do(ctx, request{method: http.MethodPost, path: publishPath, body: raw, token: token}, &env); err !=
-		nil {
+	env, err := answerAs[registry.Envelope](ctx, c,
+		request{method: http.MethodPost, path: publishPath, body: raw, token: token})
+	if err != nil {
 		return nil, err
 	}
 	name, version, err := registry.ReadName(raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.expect(env, name, version); err != nil {
+	if err := c.expect(*env, name, version); err != nil {
 		return nil, err
 	}
-	if err := c.checkStored(ctx, raw, want, env); err != nil {
+	if err := c.checkStored(ctx, raw, want, *env); err != nil {
 		return nil, err
 	}
-	return &env, nil
+	return env, nil
 }
 
 // Validate asks whether the registry would take raw for a valid document.
 func (c *Client) Validate(ctx context.Context, raw []byte) (*registry.Validity, error) {
-	var v registry.Validity
-	if err := c.do(ctx, request{method: http.MethodPost, path: "/validate", body: raw}, &v); err != nil {
-		return nil, err
-	}
-	return &v, nil
+	return answerAs[registry.Validity](ctx, c, request{method: http.MethodPost, path: "/validate", body: raw})
 }
 
 // Get returns one record, unless its status is deleted. Version may be [registry.Latest].
@@ -108,14 +104,14 @@ func (c *Client) get(ctx context.Context, name, version string, query url.Values
 	if err != nil {
 		return nil, err
 	}
-	var env registry.Envelope
-	if err := c.do(ctx, request{method: http.MethodGet, path: path, query: query}, &env); err != nil {
+	env, err := answerAs[registry.Envelope](ctx, c, request{method: http.MethodGet, path: path, query: query})
+	if err != nil {
 		return nil, err
 	}
 	if version == registry.Latest {
 		version = ""
 	}
-	return &env, c.expect(env, name, version)
+	return env, c.expect(*env, name, version)
 }
 
 // RecordURL is where the record of a version is.
@@ -144,12 +140,17 @@ func (c *Client) VersionsDeleted(ctx context.Context, name string) ([]registry.E
 }
 
 func (c *Client) versions(ctx context.Context, name string, query url.Values) ([]registry.Envelope, error) {
-	var all []registry.Envelope
-	err := c.eachVersion(ctx, name, query, func(env registry.Envelope) (bool, error) {
-		all = append(all, env)
-		return true, nil
+	return collect(func(use func(registry.Envelope) (bool, error)) error {
+		return c.eachVersion(ctx, name, query, use)
 	})
-	if err != nil {
+}
+
+// collect returns all that each calls use with.
+func collect[T any](each func(use func(T) (more bool, err error)) error) (all []T, err error) {
+	if err := each(func(v T) (bool, error) {
+		all = append(all, v)
+		return true, nil
+	}); err != nil {
 		return nil, err
 	}
 	return all, nil
@@ -173,52 +174,66 @@ func (c *Client) eachVersion(
 	if err != nil {
 		return err
 	}
-	wait, room, count := c.wait(path), MaxVersionBytes, 0
+	page := func(p registry.Page) ([]registry.Envelope, string) { return p.Servers, p.Metadata.NextCursor }
+	check := func(env registry.Envelope) error { return c.expect(env, name, "") }
+	return eachOf(ctx, versions{c, name, path, query}, page, check, use)
+}
+
+// versions are those of one name, which a registry answers in pages.
+type versions struct {
+	c          *Client
+	name, path string
+	query      url.Values
+}
+
+// eachOf calls use with what the pages of v have, until use wants no more. Page is what one page has, with the
+// cursor of the next one; check is asked about all of a page before use is called.
+func eachOf[P, T any](
+	ctx context.Context, v versions, page func(P) ([]T, string), check func(T) error, use func(T) (bool, error),
+) error {
+	wait, room, count := v.c.wait(v.path), MaxVersionBytes, 0
 	for {
 		began := time.Now()
-		text, err := c.ask(ctx, wait, request{method: http.MethodGet, path: path, query: query})
+		text, err := v.c.ask(ctx, wait, request{method: http.MethodGet, path: v.path, query: v.query})
 		if err != nil {
 			return err
 		}
 		wait -= time.Since(began)
 		if room -= len(text); room < 0 {
-			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name, MaxVersionBytes)
+			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", v.c.Base, v.name,
+				MaxVersionBytes)
 		}
-		var p registry.Page
-		if err := c.decode(path, text, &p); err != nil {
+		var p P
+		if err := v.c.decode(v.path, text, &p); err != nil {
 			return err
 		}
-		for _, env := range p.Servers {
-			if err := c.expect(env, name, ""); err != nil {
+		records, next := page(p)
+		for _, rec := range records {
+			if err := check(rec); err != nil {
 				return err
 			}
 		}
-		for _, env := range p.Servers {
+		for _, rec := range records {
 			if count++; count > registry.MaxVersions {
-				return fmt.Errorf("registry %s: %+q has more than %d versions", c.Base, name, registry.MaxVersions)
+				return fmt.Errorf("registry %s: %+q has more than %d versions", v.c.Base, v.name, registry.MaxVersions)
 			}
-			if more, err := use(env); err != nil || !more {
+			if more, err := use(rec); err != nil || !more {
 				return err
 			}
 		}
-		next := p.Metadata.NextCursor
 		if next == "" {
 			return nil
 		}
-		if next == query.Get("cursor") { // others that do not end are ended by the time
-			return fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
+		if next == v.query.Get("cursor") { // others that do not end are ended by the time
+			return fmt.Errorf("registry %s: the versions of %+q do not end", v.c.Base, v.name)
 		}
-		query.Set("cursor", next)
+		v.query.Set("cursor", next)
 	}
 }
 
 // List returns one page of records.
 func (c *Client) List(ctx context.Context, q registry.Query) (*registry.Page, error) {
-	var p registry.Page
-	if err := c.do(ctx, request{method: http.MethodGet, path: "/servers", query: queryValues(q)}, &p); err != nil {
-		return nil, err
-	}
-	return &p, nil
+	return answerAs[registry.Page](ctx, c, request{method: http.MethodGet, path: "/servers", query: queryValues(q)})
 }
 
 // queryValues are the parameters that select what q selects.
@@ -246,11 +261,7 @@ func queryValues(q registry.Query) url.Values {
 
 // About asks the registry what it is, and whether it knows file_hashes.
 func (c *Client) About(ctx context.Context) (*registry.About, error) {
-	var a registry.About
-	if err := c.do(ctx, request{method: http.MethodGet, path: "/version"}, &a); err != nil {
-		return nil, err
-	}
-	return &a, nil
+	return answerAs[registry.About](ctx, c, request{method: http.MethodGet, path: "/version"})
 }
 
 // expect is an error unless env's document has name and, if that is not empty, version.
@@ -329,6 +340,7 @@ type request struct {
 	query        url.Values
 	rawQuery     string // in place of query, as it was given
 	body         []byte // JSON, nil for none
+	archive      Upload // in place of body
 	token        string // of the bearer, "" for none
 }
 
@@ -341,6 +353,15 @@ func (c *Client) do(ctx context.Context, r request, out any) error {
 	return c.decode(r.path, text, out)
 }
 
+// answerAs sends one request and returns what a successful answer holds.
+func answerAs[T any](ctx context.Context, c *Client, r request) (*T, error) {
+	out := new(T)
+	if err := c.do(ctx, r, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ask sends one request and returns the JSON of a successful answer, which has come in
 // whole after wait.
 func (c *Client) ask(ctx context.Context, wait time.Duration, r request) ([]byte, error) {
@@ -350,6 +371,9 @@ func (c *Client) ask(ctx context.Context, wait time.Duration, r request) ([]byte
 	}
 	if r.token != "" {
 		header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.archive.Body != nil {
+		header.Set("Content-Type", "application/octet-stream")
 	}
 	text, media, err := c.send(ctx, r, sending{wait, stable, header, MaxAnswer})
 	if err != nil {
@@ -384,9 +408,16 @@ func (c *Client) send(ctx context.Context, r request, how sending) (text []byte,
 	if err != nil {
 		return nil, "", err
 	}
+	if r.archive.Body != nil {
+		req.Body, req.GetBody, req.ContentLength = io.NopCloser(r.archive.Body), nil, r.archive.Size
+	}
 	req.Header = how.header
 	req.Header.Set("User-Agent", "hallmark")
-	res, err := c.client(r.path).Do(req)
+	patience := r.path
+	if r.archive.Body != nil {
+		patience = publishPath
+	}
+	res, err := c.client(patience).Do(req)
 	if err != nil {
 		return nil, "", fmt.Errorf("registry %s: %w", c.Base, err)
 	}

@@ -54,12 +54,12 @@ func (c *Client) LogOf(ctx context.Context, kind ledger.Kind, name, version stri
 	if err != nil {
 		return nil, err
 	}
-	var e registry.RecordEntries
-	if err := c.do(ctx, request{method: http.MethodGet, path: path}, &e); err != nil {
+	e, err := answerAs[registry.RecordEntries](ctx, c, request{method: http.MethodGet, path: path})
+	if err != nil {
 		return nil, err
 	}
 	if len(e.Later) > registry.MaxLater {
 		return nil, fmt.Errorf("registry %s: %s: more than %d entries", c.Base, path, registry.MaxLater)
 	}
-	return &e, nil
+	return e, nil
 }

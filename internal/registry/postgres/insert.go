@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -202,7 +201,7 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 	b.Queue("SELECT "+original+fromBoth+"WHERE s.name = ANY ($1) AND s.is_latest",
 		names).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
-			rec, err := scanOriginal(rows)
+			rec, err := scanOriginal(rows.Scan)
 			if err != nil {
 				return err
 			}
@@ -215,7 +214,7 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 		"want.version",
 		names, versions).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
-			rec, err := scanOriginal(rows)
+			rec, err := scanOriginal(rows.Scan)
 			if err != nil {
 				return err
 			}
@@ -369,8 +368,8 @@ func (r *newRows) add(rec *registry.Record, size int) {
 	r.latest, r.answers = append(r.latest, rec.IsLatest), append(r.answers, rec.Answer)
 	r.found = append(r.found, rec.Evidence)
 	r.sums, r.builds = append(r.sums, rec.Digest.String()), append(r.builds, rec.Build)
-	r.verified = append(r.verified, nullMicros(rec.VerifiedAt))
-	r.imported = append(r.imported, nullMicros(rec.ImportedAt))
+	r.verified = append(r.verified, sqldb.Micros(rec.VerifiedAt))
+	r.imported = append(r.imported, sqldb.Micros(rec.ImportedAt))
 	r.origins = append(r.origins, rec.Origin)
 }
 
@@ -383,14 +382,6 @@ func (r *newRows) queue(b *pgx.Batch) {
 			$15::text[], $16::bigint[])`,
 		r.names, r.versions, r.sizes, r.sums, r.found, r.verified, r.builds,
 		r.statuses, r.messages, r.changed, r.published, r.updated, r.latest, r.answers, r.origins, r.imported)
-}
-
-// nullMicros is a time as it is stored: microseconds since 1970, nil for the zero time.
-func nullMicros(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UnixMicro())
 }
 
 // measureEmbedded returns the size of the document in an answer, and whether it is there byte

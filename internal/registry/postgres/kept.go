@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,8 +23,7 @@ func (p *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 		return err
 	}
 	return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rec, err := scanOriginal(
-			tx.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", f.Name, f.Version))
+		rec, err := one(ctx, tx, "s.name = $1 AND s.version = $2", f.Name, f.Version)
 		if err != nil {
 			return err
 		}
@@ -41,65 +39,6 @@ func (p *DB) AddFinding(ctx context.Context, f registry.Finding) error {
 			return err
 		}
 		_, err = appendPostgres(ctx, tx, leaf)
-		return err
-	})
-}
-
-// Findings implements [registry.Findings].
-func (p *DB) Findings(ctx context.Context, name, version string) (found []registry.Finding, err error) {
-	if !registry.Storable(name, version) {
-		return nil, nil
-	}
-	err = p.read(ctx, func(ctx context.Context) error {
-		rows, err := p.pool.Query(ctx,
-			"SELECT found_at, build, evidence FROM findings WHERE name = $1 AND version = $2 ORDER BY id DESC", name,
-			version)
-		if err != nil {
-			return err
-		}
-		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Finding, error) {
-			f := registry.Finding{Name: name, Version: version}
-			var at int64
-			err := row.Scan(&at, &f.Build, (*[]byte)(&f.Evidence))
-			f.At = time.UnixMicro(at).UTC()
-			return f, err
-		})
-		return err
-	})
-	return found, err
-}
-
-// Progress implements [registry.Imports].
-func (p *DB) Progress(ctx context.Context, source string) (at registry.Progress, err error) {
-	if !registry.Storable(source) {
-		return registry.Progress{}, nil
-	}
-	err = p.read(ctx, func(ctx context.Context) error {
-		at = registry.Progress{}
-		var since, began *int64
-		err := p.pool.QueryRow(ctx, "SELECT cursor, since, began FROM imports WHERE source = $1",
-			source).Scan(&at.Cursor, &since, &began)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		if since != nil {
-			at.Since = time.UnixMicro(*since).UTC()
-		}
-		if began != nil {
-			at.Began = time.UnixMicro(*began).UTC()
-		}
-		return err
-	})
-	return at, err
-}
-
-// SetProgress implements [registry.Imports].
-func (p *DB) SetProgress(ctx context.Context, source string, at registry.Progress) error {
-	return p.read(ctx, func(ctx context.Context) error { // writing it twice does no harm
-		_, err := p.pool.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since,
-				began = excluded.began`,
-			source, at.Cursor, nullMicros(at.Since), nullMicros(at.Began))
 		return err
 	})
 }

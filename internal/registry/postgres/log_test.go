@@ -18,5 +18,5 @@ func TestPostgresFill(t *testing.T) {
 		_, err := db.pool.Exec(context.Background(),
 			strings.NewReplacer("COMPLETE", "false", "EDGE", `'\x0000000000000000'`).Replace(s))
 		return err
-	}, func() error { return db.fillLog(context.Background()) })
+	}, func() error { return db.FillLog(context.Background()) })
 }

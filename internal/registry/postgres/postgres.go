@@ -20,6 +20,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // DB keeps [registry.Records] in a PostgreSQL database, which any number of registries
@@ -33,6 +34,8 @@ import (
 // A connection that breaks is replaced. A read is tried once more; an insert too, if
 // its commit was not sent yet. What still fails is ErrUnavailable.
 type DB struct {
+	sqldb.Shared
+
 	pool *pgxpool.Pool
 
 	inserts chan *insertion
@@ -86,9 +89,10 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames,
 		fewUpdates: postgresFewUpdates,
 		inserts:    make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
-	if err := p.fillLog(ctx); err != nil {
+	p.Shared = p.shared()
+	if err := p.FillLog(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("enter older records into the log: %w", err)
+		return nil, err
 	}
 	go p.write()
 	return p, nil
@@ -226,7 +230,7 @@ const withOriginals = " LEFT JOIN originals o ON o.name = s.name AND o.version =
 const fromBoth = " FROM servers s" + withOriginals
 
 // scanOriginal reads a row of original.
-func scanOriginal(row pgx.Row) (registry.Record, error) {
+func scanOriginal(scan sqldb.Scan) (registry.Record, error) {
 	var (
 		rec                         registry.Record
 		sum                         string
@@ -234,25 +238,17 @@ func scanOriginal(row pgx.Row) (registry.Record, error) {
 		later                       []byte
 		changed, published, updated int64
 	)
-	err := row.Scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified,
+	err := scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified,
 		&rec.Build,
 		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
 		&rec.Origin, &imported, &later)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return registry.Record{}, registry.ErrNotFound
-	}
 	if err != nil {
 		return registry.Record{}, err
 	}
 	if rec.Digest, err = digest.Parse(sum); err != nil {
 		return registry.Record{}, fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
-	if verified != nil {
-		rec.VerifiedAt = time.UnixMicro(*verified).UTC()
-	}
-	if imported != nil {
-		rec.ImportedAt = time.UnixMicro(*imported).UTC()
-	}
+	rec.VerifiedAt, rec.ImportedAt = sqldb.Time(verified), sqldb.Time(imported)
 	if err := rec.ReadFindings(later); err != nil {
 		return registry.Record{}, err
 	}
@@ -262,6 +258,11 @@ func scanOriginal(row pgx.Row) (registry.Record, error) {
 	return rec, nil
 }
 
+// one is the record that a condition selects, or ErrNotFound.
+func one(ctx context.Context, q querier, where string, args ...any) (registry.Record, error) {
+	return sqldb.One(ctx, statements(q), scanOriginal, "SELECT "+original+fromBoth+"WHERE "+where, args...)
+}
+
 // Get implements [registry.Records].
 func (p *DB) Get(ctx context.Context, name, version string) (rec registry.Record, err error) {
 	if !registry.Storable(name, version) {
@@ -269,11 +270,9 @@ func (p *DB) Get(ctx context.Context, name, version string) (rec registry.Record
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
 		if version == registry.Latest {
-			rec, err = scanOriginal(
-				p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.is_latest", name))
+			rec, err = one(ctx, p.pool, "s.name = $1 AND s.is_latest", name)
 		} else {
-			rec, err = scanOriginal(
-				p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", name, version))
+			rec, err = one(ctx, p.pool, "s.name = $1 AND s.version = $2", name, version)
 		}
 		return err
 	})
@@ -351,27 +350,9 @@ func (p *DB) Versions(ctx context.Context, name, after string) (page []registry.
 func (p *DB) page(
 	ctx context.Context, query string, args []any, limit int,
 ) (page []registry.Record, next string, err error) {
-	err = p.read(ctx, func(ctx context.Context) error {
-		page, next = nil, ""
-		rows, err := p.pool.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		size := 0
-		for rows.Next() {
-			rec, err := scanOriginal(rows)
-			if err != nil {
-				return err
-			}
-			size += rec.PageSize()
-			if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
-				next = registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String()
-				return nil
-			}
-			page = append(page, rec)
-		}
-		return rows.Err()
+	err = p.read(ctx, func(ctx context.Context) (err error) {
+		page, next, err = sqldb.Page(ctx, statements(p.pool), scanOriginal, limit, query, args...)
+		return err
 	})
 	return page, next, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // statusBatch is how many records are read and rendered again at a time.
@@ -164,13 +165,8 @@ func restate(ctx context.Context, tx pgx.Tx, r restatement) error {
 
 // readVersions reads records of a name with their documents, by version.
 func readVersions(ctx context.Context, tx pgx.Tx, name string, versions []string) (map[string]registry.Record, error) {
-	rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name, versions)
-	if err != nil {
-		return nil, err
-	}
-	read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
-		return scanOriginal(row)
-	})
+	read, err := sqldb.All(ctx, statements(tx), scanOriginal,
+		"SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name, versions)
 	if err != nil {
 		return nil, err
 	}
@@ -181,19 +177,7 @@ func readVersions(ctx context.Context, tx pgx.Tx, name string, versions []string
 	return byVersion, nil
 }
 
-// postgresStates reads, for every version of a name, newest first, what decides its status and
-// which version is the latest.
+// postgresStates are the [sqldb.Statements.States] of the versions of a name.
 func postgresStates(ctx context.Context, tx pgx.Tx, name string) ([]registry.Record, error) {
-	rows, err := tx.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
-		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
-		rec := registry.Record{Name: name}
-		var published int64
-		err := row.Scan(&rec.Version, &rec.Status, &rec.StatusMessage, &published, &rec.IsLatest)
-		rec.PublishedAt = time.UnixMicro(published)
-		return rec, err
-	})
+	return statements(tx).States(ctx, name, "servers WHERE name = $1", name)
 }

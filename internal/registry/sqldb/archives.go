@@ -15,24 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// Archives implements the methods of [registry.ArchiveRecords] by statements that both
-// databases understand. Unpacking and hashing an archive takes longer than the transaction that
-// inserts it, so the optimisations of [registry.Records] would gain nothing here.
-type Archives struct {
-	// Query calls each for every row of the result, until more is false.
-	Query func(ctx context.Context, statement string, args []any,
-		each func(scan func(...any) error) (more bool, err error)) error
-
-	// Holds returns the condition that a name contains text; arg adds an argument and returns
-	// its placeholder.
-	Holds func(text string, arg func(any) string) (condition string)
-
-	// These run within a transaction, beside which no other write runs.
-	Exec   func(ctx context.Context, statement string, args ...any) error
-	Append func(ctx context.Context, leaves ...ledger.Leaf) (first int64, err error) // to the log
-	Noted  func(ctx context.Context, kind, name string) error                        // a new name, for Holds
-}
-
 // ArchiveColumns are those of a record when it is inserted.
 const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest,
 	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at,
@@ -42,7 +24,7 @@ const ArchiveColumns = `kind, name, version, content_integrity, content_hash, si
 const archiveRow = ArchiveColumns + ", findings"
 
 // scanArchive reads an archiveRow.
-func scanArchive(scan func(...any) error) (registry.ArchiveRecord, error) {
+func scanArchive(scan Scan) (registry.ArchiveRecord, error) {
 	var (
 		r                                      registry.ArchiveRecord
 		integrity, hash, document, api, status string
@@ -76,42 +58,30 @@ func scanArchive(scan func(...any) error) (registry.ArchiveRecord, error) {
 	return r, nil
 }
 
-// one is the record that a condition selects, or ErrNotFound.
-func (s Archives) one(ctx context.Context, where string, args ...any) (rec registry.ArchiveRecord, err error) {
-	found := false
-	err = s.Query(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+where, args,
-		func(scan func(...any) error) (bool, error) {
-			found = true
-			rec, err = scanArchive(scan)
-			return false, err
-		})
-	if err == nil && !found {
-		err = registry.ErrNotFound
+// archive reads one record; the version may be latest.
+func (s Statements) archive(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (registry.ArchiveRecord, error) {
+	where, args := "kind = $1 AND name = $2 AND version = $3", []any{string(kind), name, version}
+	if version == registry.Latest {
+		where, args = "kind = $1 AND name = $2 AND is_latest", args[:2]
 	}
-	return rec, err
-}
-
-// Get reads one record; the version may be latest.
-func (s Archives) Get(ctx context.Context, kind ledger.Kind, name, version string) (registry.ArchiveRecord, error) {
 	if !registry.Storable(name, version) {
 		return registry.ArchiveRecord{}, registry.ErrNotFound
 	}
-	if version == registry.Latest {
-		return s.one(ctx, "kind = $1 AND name = $2 AND is_latest", string(kind), name)
-	}
-	return s.one(ctx, "kind = $1 AND name = $2 AND version = $3", string(kind), name, version)
+	return One(ctx, s, scanArchive, "SELECT "+archiveRow+" FROM archives WHERE "+where, args...)
 }
 
-// Insert inserts a record in the transaction of s.
-func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
-	first, err := s.Get(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version)
+// insertArchive inserts a record in the transaction of s.
+func (s Statements) insertArchive(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
+	first, err := s.archive(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version)
 	if err == nil {
 		return first, registry.ErrExists
 	}
 	if !errors.Is(err, registry.ErrNotFound) {
 		return registry.ArchiveRecord{}, err
 	}
-	all, err := s.states(ctx, rec.Kind, rec.Name)
+	all, err := s.archiveStates(ctx, rec.Kind, rec.Name)
 	if err != nil {
 		return registry.ArchiveRecord{}, err
 	}
@@ -161,13 +131,13 @@ func insertLeaves(rec registry.ArchiveRecord) ([]ledger.Leaf, error) {
 }
 
 // clearLatest makes no version of a name the latest.
-func (s Archives) clearLatest(ctx context.Context, kind, name string) error {
+func (s Statements) clearLatest(ctx context.Context, kind, name string) error {
 	return s.Exec(ctx, "UPDATE archives SET is_latest = $1 WHERE kind = $2 AND name = $3 AND is_latest", false, kind,
 		name)
 }
 
 // insertRow stores a record that does not exist, and returns it with the digest of its document.
-func (s Archives) insertRow(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
+func (s Statements) insertRow(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
 	assets, err := json.Marshal(rec.Assets)
 	if err != nil {
 		return registry.ArchiveRecord{}, err
@@ -186,28 +156,29 @@ func (s Archives) insertRow(ctx context.Context, rec registry.ArchiveRecord) (re
 		rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest)
 }
 
-// states reads, for every version of a name, newest first, what decides its status and which
-// version is the latest.
-func (s Archives) states(ctx context.Context, kind, name string) (all []registry.Record, err error) {
-	err = s.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
-		FROM archives WHERE kind = $1 AND name = $2 ORDER BY published_at DESC, version DESC`, []any{kind, name},
-		func(scan func(...any) error) (bool, error) {
-			rec := registry.Record{Name: name}
-			var published int64
-			var status string
-			err := scan(&rec.Version, &status, &rec.StatusMessage, &published, &rec.IsLatest)
-			rec.Status, rec.PublishedAt = registry.Status(status), time.UnixMicro(published).UTC()
-			all = append(all, rec)
-			return true, err
-		})
-	return all, err
+// archiveStates are the [Statements.States] of the versions of an archive.
+func (s Statements) archiveStates(ctx context.Context, kind, name string) ([]registry.Record, error) {
+	return s.States(ctx, name, "archives WHERE kind = $1 AND name = $2", kind, name)
 }
 
-// SetStatus changes the status of one version, or with version "" of all, in the transaction of s.
-func (s Archives) SetStatus(
+// States reads, for every version of a name that a table has where a condition holds, newest first, what decides its
+// status and which version is the latest.
+func (s Statements) States(ctx context.Context, name, tableWhere string, args ...any) ([]registry.Record, error) {
+	return All(ctx, s, func(scan Scan) (registry.Record, error) {
+		rec := registry.Record{Name: name}
+		var published int64
+		err := scan(&rec.Version, &rec.Status, &rec.StatusMessage, &published, &rec.IsLatest)
+		rec.PublishedAt = time.UnixMicro(published).UTC()
+		return rec, err
+	}, "SELECT version, status, status_message, published_at, is_latest FROM "+tableWhere+
+		" ORDER BY published_at DESC, version DESC", args...)
+}
+
+// setArchiveStatus changes the status of one version, or with version "" of all, in the transaction of s.
+func (s Statements) setArchiveStatus(
 	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
 ) (int, []registry.ArchiveRecord, error) {
-	all, err := s.states(ctx, string(kind), name)
+	all, err := s.archiveStates(ctx, string(kind), name)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -240,23 +211,33 @@ func (s Archives) SetStatus(
 	if err := s.moveLatest(ctx, string(kind), name, all); err != nil {
 		return 0, nil, err
 	}
-	var records []registry.ArchiveRecord
+	records, err := Changed(altered, func(i int) (registry.ArchiveRecord, error) {
+		return s.archive(ctx, kind, name, all[i].Version)
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return len(altered), records, nil
+}
+
+// Changed reads the records that were changed, as many as an answer has room for.
+func Changed[T Record](altered []int, read func(int) (T, error)) (records []T, err error) {
 	size := 0
 	for _, i := range altered {
-		rec, err := s.Get(ctx, kind, name, all[i].Version)
+		rec, err := read(i)
 		if err != nil {
-			return 0, nil, err
+			return nil, err
 		}
 		if size += rec.PageSize(); len(records) > 0 && size > registry.PageBytes {
 			break
 		}
 		records = append(records, rec)
 	}
-	return len(altered), records, nil
+	return records, nil
 }
 
 // moveLatest stores which of all versions of a name is the latest, if that has changed.
-func (s Archives) moveLatest(ctx context.Context, kind, name string, all []registry.Record) error {
+func (s Statements) moveLatest(ctx context.Context, kind, name string, all []registry.Record) error {
 	was, is := registry.LatestOf(all)
 	if is == was {
 		return nil
@@ -268,31 +249,8 @@ func (s Archives) moveLatest(ctx context.Context, kind, name string, all []regis
 		kind, name, all[is].Version)
 }
 
-// page runs a statement, to which a limit of rows is added, for at most limit records and
-// about registry.PageBytes bytes. The cursor is that of the last record if there are more.
-func (s Archives) page(
-	ctx context.Context, statement string, args []any, limit int,
-) (page []registry.ArchiveRecord, next string, err error) {
-	size := 0
-	err = s.Query(ctx, fmt.Sprintf("%s LIMIT %d", statement, limit+1), args,
-		func(scan func(...any) error) (bool, error) {
-			rec, err := scanArchive(scan)
-			if err != nil {
-				return false, err
-			}
-			size += rec.PageSize()
-			if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
-				next = registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String()
-				return false, nil
-			}
-			page = append(page, rec)
-			return true, nil
-		})
-	return page, next, err
-}
-
-// Versions reads a page of the versions of a name, newest first.
-func (s Archives) Versions(
+// archiveVersions reads a page of the versions of a name, newest first.
+func (s Statements) archiveVersions(
 	ctx context.Context, kind ledger.Kind, name, after string, deleted bool,
 ) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(after)
@@ -305,7 +263,7 @@ func (s Archives) Versions(
 	statement, args := "SELECT "+archiveRow+" FROM archives WHERE kind = $1 AND name = $2", []any{string(kind), name}
 	if after != "" {
 		// Records are never removed and keep their time of publishing.
-		last, err := s.Get(ctx, kind, at.Name, at.Version)
+		last, err := s.archive(ctx, kind, at.Name, at.Version)
 		if errors.Is(err, registry.ErrNotFound) || at.Name != name || at.Version == registry.Latest {
 			return nil, "", fmt.Errorf("%w: not one of these versions", registry.ErrCursor)
 		}
@@ -318,15 +276,16 @@ func (s Archives) Versions(
 	if !deleted {
 		statement += " AND status <> 'deleted'"
 	}
-	page, next, err := s.page(ctx, statement+" ORDER BY published_at DESC, version DESC", args, registry.MaxLimit)
+	statement += fmt.Sprintf(" ORDER BY published_at DESC, version DESC LIMIT %d", registry.MaxLimit+1)
+	page, next, err := Page(ctx, s, scanArchive, registry.MaxLimit, statement, args...)
 	if err == nil && after == "" && len(page) == 0 {
-		_, err = s.Get(ctx, kind, name, registry.Latest) // if all are deleted there are versions, and none is shown
+		_, err = s.archive(ctx, kind, name, registry.Latest) // if all are deleted there are versions, and none is shown
 	}
 	return page, next, err
 }
 
-// List reads a page of the records of a kind.
-func (s Archives) List(
+// listArchives reads a page of the records of a kind.
+func (s Statements) listArchives(
 	ctx context.Context, kind ledger.Kind, q registry.Query,
 ) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(q.Cursor)
@@ -363,13 +322,15 @@ func (s Archives) List(
 	if !q.UpdatedSince.IsZero() {
 		where = append(where, "updated_at >= "+arg(q.UpdatedSince.UnixMicro()))
 	}
-	return s.page(ctx,
-		"SELECT "+archiveRow+" FROM archives WHERE "+strings.Join(where, " AND ")+" ORDER BY name, version", args,
-		q.PageLimit())
+	return Page(ctx, s, scanArchive, q.PageLimit(), fmt.Sprintf(
+		"SELECT %s FROM archives WHERE %s ORDER BY name, version LIMIT %d",
+		archiveRow, strings.Join(where, " AND "), q.PageLimit()+1), args...)
 }
 
-// InsertArchive is the part of InsertArchive before its transaction.
-func InsertArchive(a policy.Admitted, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
+// InsertArchive implements [registry.ArchiveRecords].
+func (s Shared) InsertArchive(
+	ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord,
+) (out registry.ArchiveRecord, err error) {
 	if err := rec.Admit(a); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
@@ -377,7 +338,62 @@ func InsertArchive(a policy.Admitted, rec registry.ArchiveRecord) (registry.Arch
 		rec.Build) {
 		return registry.ArchiveRecord{}, errors.New(rec.Kind + " " + rec.Subject() + ": not UTF-8 without NUL")
 	}
-	return rec, nil
+	err = s.Alone(ctx, func(ctx context.Context, db Statements) (err error) {
+		out, err = db.insertArchive(ctx, rec)
+		return err
+	})
+	return out, err
+}
+
+// Archive implements [registry.ArchiveRecords].
+func (s Shared) Archive(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (registry.ArchiveRecord, error) {
+	return reading(ctx, s, func(ctx context.Context, db Statements) (registry.ArchiveRecord, error) {
+		return db.archive(ctx, kind, name, version)
+	})
+}
+
+// ArchiveVersions implements [registry.ArchiveRecords].
+func (s Shared) ArchiveVersions(
+	ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool,
+) (page []registry.ArchiveRecord, next string, err error) {
+	err = s.Read(ctx, func(ctx context.Context, db Statements) (err error) {
+		page, next, err = db.archiveVersions(ctx, kind, name, cursor, deleted)
+		return err
+	})
+	return page, next, err
+}
+
+// ListArchives implements [registry.ArchiveRecords].
+func (s Shared) ListArchives(
+	ctx context.Context, kind ledger.Kind, q registry.Query,
+) (page []registry.ArchiveRecord, next string, err error) {
+	err = s.Read(ctx, func(ctx context.Context, db Statements) (err error) {
+		page, next, err = db.listArchives(ctx, kind, q)
+		return err
+	})
+	return page, next, err
+}
+
+// SetArchiveStatus implements [registry.ArchiveRecords].
+func (s Shared) SetArchiveStatus(
+	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
+) (n int, records []registry.ArchiveRecord, err error) {
+	if !registry.Storable(name, version) {
+		return 0, nil, registry.ErrNotFound
+	}
+	if !registry.Storable(c.Message) {
+		return 0, nil, errors.New("status message: not UTF-8 without NUL")
+	}
+	err = s.Alone(ctx, func(ctx context.Context, db Statements) (err error) {
+		n, records, err = db.setArchiveStatus(ctx, kind, name, version, c)
+		return err
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return n, records, nil
 }
 
 // LikeEscaper makes text stand for itself in a pattern of LIKE.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
-	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -85,8 +84,10 @@ func TestDamagedRow(t *testing.T) {
 
 // What was not admitted is not inserted, and a finding is about a version of an archive.
 func TestBeforeTheTransaction(t *testing.T) {
-	rec := registrytest.NewArchiveRecord(ledger.Facet, "kit", "1.0.0", 0)
-	if _, err := sqldb.InsertArchive(policy.Admitted{}, rec); err == nil {
+	db := open(t, filepath.Join(t.TempDir(), "registry.db"))
+	registrytest.Shelve(t, db, registrytest.NewArchiveRecord(ledger.Facet, "kit", "1.0.0", 0))
+	rec := registrytest.NewArchiveRecord(ledger.Facet, "kit", "2.0.0", 0)
+	if _, err := db.InsertArchive(t.Context(), policy.Admitted{}, rec); err == nil {
 		t.Error("a record is inserted that nothing admitted")
 	}
 	for _, f := range []registry.Finding{
@@ -95,13 +96,13 @@ func TestBeforeTheTransaction(t *testing.T) {
 			Version: "1.0.0"},
 		{Kind: ledger.Facet, Name: "kit", Version: "1.0.0", Build: "\xff"},
 	} {
-		if _, err := sqldb.ArchiveFinding(f); err == nil {
+		if err := db.AddArchiveFinding(t.Context(), f); err == nil {
 			t.Errorf("a finding about %+v", f)
 		}
 	}
-	if f, err := sqldb.ArchiveFinding(registry.Finding{Kind: ledger.Facet, Name: "kit",
+	if err := db.AddArchiveFinding(t.Context(), registry.Finding{Kind: ledger.Facet, Name: "kit",
 		Version: "1.0.0"}); err != nil {
-		t.Errorf("%+v, %v", f, err)
+		t.Error(err)
 	}
 }
 

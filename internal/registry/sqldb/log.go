@@ -1,8 +1,10 @@
 package sqldb
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -77,56 +79,156 @@ func ExtendLog(
 	return a, nil
 }
 
-// toHash converts a hash that a database returned.
-func toHash(b []byte) (tlog.Hash, error) {
-	if len(b) != tlog.HashSize {
-		return tlog.Hash{}, errors.New("log: a hash of the database has another length")
+// Hashes is LogHashes of [registry.Entries].
+func (s Statements) Hashes(ctx context.Context, level int, first int64, n int) (hashes []tlog.Hash, err error) {
+	statement, args := "SELECT idx, hash FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx",
+		[]any{first, first + int64(n)}
+	if level > 0 {
+		statement, args = "SELECT idx, hash FROM log_nodes WHERE idx >= $1 AND idx < $2 AND level = $3 ORDER BY idx",
+			append(args, level)
 	}
-	return tlog.Hash(b), nil
-}
-
-// ReadHashes reads rows of an index and a hash, by index from first on.
-func ReadHashes(rows interface {
-	Next() bool
-	Scan(...any) error
-}, first int64) ([]tlog.Hash, error) {
-	var hashes []tlog.Hash
-	for rows.Next() {
+	err = s.Query(ctx, statement, args, func(scan Scan) (bool, error) {
 		var index int64
 		var raw []byte
-		if err := rows.Scan(&index, &raw); err != nil {
-			return nil, err
+		if err := scan(&index, &raw); err != nil {
+			return false, err
 		}
 		if index != first+int64(len(hashes)) {
-			break // a gap ends the log
+			return false, nil // a gap ends the log
 		}
-		h, err := toHash(raw)
-		if err != nil {
-			return nil, err
+		if len(raw) != tlog.HashSize {
+			return false, errors.New("log: a hash of the database has another length")
 		}
-		hashes = append(hashes, h)
-	}
-	return hashes, nil
+		hashes = append(hashes, tlog.Hash(raw))
+		return true, nil
+	})
+	return hashes, err
 }
 
-// FillAtOnce is how many records that are older than the log get their entries in one
-// transaction.
-const FillAtOnce = 1000
+// LogHashes implements [registry.Entries].
+func (s Shared) LogHashes(ctx context.Context, level int, first int64, n int) ([]tlog.Hash, error) {
+	return reading(ctx, s, func(ctx context.Context, db Statements) ([]tlog.Hash, error) {
+		return db.Hashes(ctx, level, first, n)
+	})
+}
 
-// UnloggedColumns are the columns of a record, older than the log, that its entries are made
+// LogEntries implements [registry.Entries].
+func (s Shared) LogEntries(ctx context.Context, first int64, n int) ([][]byte, error) {
+	return reading(ctx, s, func(ctx context.Context, db Statements) ([][]byte, error) {
+		return All(ctx, db, column[[]byte], "SELECT leaf FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx",
+			first, first+int64(n))
+	})
+}
+
+// LogIndex implements [registry.Entries].
+func (s Shared) LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (int64, error) {
+	if !registry.Storable(name, version) {
+		return 0, registry.ErrNotFound
+	}
+	return reading(ctx, s, func(ctx context.Context, db Statements) (int64, error) {
+		return One(ctx, db, column[int64], `SELECT idx FROM log_entries
+			WHERE name = $1 AND version = $2 AND kind = $3 AND kind NOT IN ('status', 'finding')`,
+			name, version, string(kind))
+	})
+}
+
+// LogLater implements [registry.Entries].
+func (s Shared) LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) ([]int64, error) {
+	if !registry.Storable(name, version) {
+		return nil, nil
+	}
+	return reading(ctx, s, func(ctx context.Context, db Statements) ([]int64, error) {
+		// The index is that of both kinds.
+		return All(ctx, db, column[int64], `SELECT idx FROM (SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') AND kind = 'status'
+					AND `+db.LeafOf+` = $3 ORDER BY idx DESC LIMIT $4) AS statuses
+			UNION ALL SELECT idx FROM (SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') AND kind = 'finding'
+					AND `+db.LeafOf+` = $3 ORDER BY idx DESC LIMIT $4) AS findings
+			ORDER BY idx`, name, version, string(of), n)
+	})
+}
+
+// LogState implements [registry.Entries].
+func (s Shared) LogState(ctx context.Context) (registry.LogState, error) {
+	return reading(ctx, s, func(ctx context.Context, db Statements) (registry.LogState, error) {
+		return One(ctx, db, scanLogState, "SELECT edge, signed, cosigned FROM log_head")
+	})
+}
+
+func scanLogState(scan Scan) (state registry.LogState, err error) {
+	var raw []byte
+	if err := scan(&raw, &state.Signed, &state.Cosigned); err != nil {
+		return registry.LogState{}, err
+	}
+	edge, err := ParseEdge(raw)
+	state.Size = edge.Size
+	return state, err
+}
+
+// ParseEdge reads the edge of the log as it is stored.
+func ParseEdge(raw []byte) (ledger.Edge, error) {
+	edge, err := ledger.ParseEdge(raw)
+	if err != nil {
+		return ledger.Edge{}, fmt.Errorf("log: %w", err)
+	}
+	return edge, nil
+}
+
+// fillAtOnce is how many records that are older than the log get their entries in one
+// transaction.
+const fillAtOnce = 1000
+
+// FillLog gives records that are older than the log their entries, by name and version.
+func (s Shared) FillLog(ctx context.Context) error {
+	var at registry.Cursor
+	for done := false; !done; {
+		err := s.Alone(ctx, func(ctx context.Context, db Statements) (err error) {
+			done, err = db.fillSome(ctx, &at)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("enter older records into the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// fillSome gives the next records after at their entries.
+func (s Statements) fillSome(ctx context.Context, at *registry.Cursor) (done bool, err error) {
+	if done, err = One(ctx, s, column[bool], "SELECT complete FROM log_head"); err != nil || done {
+		return done, err
+	}
+	of, err := All(ctx, s, func(scan Scan) ([]ledger.Leaf, error) { return unloggedLeaves(scan, at) },
+		"SELECT "+unloggedColumns+` FROM servers s
+		WHERE (s.name, s.version) > ($1, $2)
+			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version
+				AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+		ORDER BY s.name, s.version LIMIT $3`, at.Name, at.Version, fillAtOnce)
+	if err != nil {
+		return false, err
+	}
+	if len(of) == 0 {
+		return true, s.Exec(ctx, "UPDATE log_head SET complete = true")
+	}
+	_, err = s.Append(ctx, slices.Concat(of...)...)
+	return false, err
+}
+
+// unloggedColumns are the columns of a record, older than the log, that its entries are made
 // of.
-const UnloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, ` +
+const unloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, ` +
 	`s.imported_at`
 
-// UnloggedLeaves returns the entries for a row of UnloggedColumns, and moves at to that row.
-func UnloggedLeaves(row interface{ Scan(...any) error }, at *registry.Cursor) ([]ledger.Leaf, error) {
+// unloggedLeaves returns the entries for a row of unloggedColumns, and moves at to that row.
+func unloggedLeaves(scan Scan, at *registry.Cursor) ([]ledger.Leaf, error) {
 	rec := registry.Record{Publisher: registry.BeforeTheLog}
 	var (
 		sum       string
 		published int64
 		imported  *int64
 	)
-	err := row.Scan(&rec.Name, &rec.Version, &sum, &rec.Status, &rec.StatusMessage, &published, &rec.Origin, &imported)
+	err := scan(&rec.Name, &rec.Version, &sum, &rec.Status, &rec.StatusMessage, &published, &rec.Origin, &imported)
 	if err != nil {
 		return nil, err
 	}
@@ -134,9 +236,7 @@ func UnloggedLeaves(row interface{ Scan(...any) error }, at *registry.Cursor) ([
 		return nil, fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
 	rec.PublishedAt = time.UnixMicro(published)
-	if imported != nil {
-		rec.ImportedAt = time.UnixMicro(*imported)
-	}
+	rec.ImportedAt = Time(imported)
 	at.Name, at.Version = rec.Name, rec.Version
 	return rec.Leaves()
 }

@@ -29,8 +29,9 @@ func (s *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, str
 		return nil, "", err
 	}
 	// The keys of the page are found first, so that nothing sorts documents.
-	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version",
-		args, q.PageLimit())
+	return sqldb.Page(ctx, statements(s.read), scan, q.PageLimit(),
+		"SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version",
+		append(args, q.PageLimit()+1)...)
 }
 
 // list returns the query of the keys of one page, whose last argument, how many, is not

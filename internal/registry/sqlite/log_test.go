@@ -20,5 +20,5 @@ func TestSQLiteFill(t *testing.T) {
 	registrytest.TestFill(t, db, func(s string) error {
 		_, err := db.write.Exec(strings.NewReplacer("COMPLETE", "0", "EDGE", "zeroblob(8)").Replace(s))
 		return err
-	}, func() error { return fillLog(context.Background(), db.write) })
+	}, func() error { return db.FillLog(context.Background()) })
 }

@@ -31,6 +31,8 @@ import (
 //
 // A commit is synced to disk before it returns (synchronous FULL).
 type DB struct {
+	sqldb.Shared
+
 	write *sql.DB // one connection
 	read  *sql.DB
 
@@ -82,6 +84,7 @@ func open(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{fewNames: fewNames, fewUpdates: fewUpdates}
+	db.Shared = db.shared()
 	if db.write, err = sql.Open("sqlite", writer); err != nil {
 		return nil, err
 	}
@@ -89,8 +92,8 @@ func open(ctx context.Context, path string) (*DB, error) {
 	if err := patiently(ctx, func() error { return migrateSQLite(ctx, db.write) }); err != nil {
 		return nil, errors.Join(err, db.write.Close())
 	}
-	if err := fillLog(ctx, db.write); err != nil {
-		return nil, errors.Join(fmt.Errorf("enter older records into the log: %w", err), db.write.Close())
+	if err := db.FillLog(ctx); err != nil {
+		return nil, errors.Join(err, db.write.Close())
 	}
 	if db.read, err = sql.Open("sqlite", reader); err != nil {
 		return nil, errors.Join(err, db.write.Close())
@@ -142,19 +145,16 @@ const columns = `name, version, document, document_digest, evidence, verified_at
 	origin, imported_at, findings`
 
 // scan reads a row of columns.
-func scan(row interface{ Scan(...any) error }) (registry.Record, error) {
+func scan(scan sqldb.Scan) (registry.Record, error) {
 	var (
 		rec                         registry.Record
 		document, sum, found, later string
-		verified, imported          sql.NullInt64
+		verified, imported          *int64
 		changed, published, updated int64
 	)
-	err := row.Scan(&rec.Name, &rec.Version, &document, &sum, &found, &verified, &rec.Build,
+	err := scan(&rec.Name, &rec.Version, &document, &sum, &found, &verified, &rec.Build,
 		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
 		&rec.Origin, &imported, &later)
-	if errors.Is(err, sql.ErrNoRows) {
-		return registry.Record{}, registry.ErrNotFound
-	}
 	if err != nil {
 		return registry.Record{}, err
 	}
@@ -165,33 +165,33 @@ func scan(row interface{ Scan(...any) error }) (registry.Record, error) {
 	if err := rec.ReadFindings([]byte(later)); err != nil {
 		return registry.Record{}, err
 	}
-	if verified.Valid {
-		rec.VerifiedAt = time.UnixMicro(verified.Int64).UTC()
-	}
-	if imported.Valid {
-		rec.ImportedAt = time.UnixMicro(imported.Int64).UTC()
-	}
+	rec.VerifiedAt, rec.ImportedAt = sqldb.Time(verified), sqldb.Time(imported)
 	rec.StatusChangedAt = time.UnixMicro(changed).UTC()
 	rec.PublishedAt = time.UnixMicro(published).UTC()
 	rec.UpdatedAt = time.UnixMicro(updated).UTC()
 	return rec, nil
 }
 
+// one is the record that a condition selects, or ErrNotFound.
+func one(ctx context.Context, q querier, where string, args ...any) (registry.Record, error) {
+	return sqldb.One(ctx, statements(q), scan, "SELECT "+columns+" FROM servers WHERE "+where, args...)
+}
+
 // Insert implements [registry.Records].
-func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record) (registry.Record, error) {
+func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record) (out registry.Record, err error) {
 	if err := registry.Admit(a, rec); err != nil {
 		return registry.Record{}, err
 	}
-	rec = rec.Normal()
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return registry.Record{}, err
-	}
-	defer tx.Rollback()
+	err = s.alone(ctx, func(tx *sql.Tx) (err error) {
+		out, err = insert(ctx, tx, rec.Normal())
+		return err
+	})
+	return out, err
+}
 
-	first, err := scan(
-		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", rec.Name,
-			rec.Version))
+// insert is Insert within its transaction.
+func insert(ctx context.Context, tx *sql.Tx, rec registry.Record) (registry.Record, error) {
+	first, err := one(ctx, tx, "name = ? AND version = ?", rec.Name, rec.Version)
 	if err == nil {
 		return first, registry.ErrExists
 	}
@@ -221,17 +221,13 @@ func (s *DB) Insert(ctx context.Context, a policy.Admitted, rec registry.Record)
 		return registry.Record{}, err
 	}
 	rec.Entry, rec.EntryText = added.First, added.Texts[0]
-	if err := tx.Commit(); err != nil {
-		return registry.Record{}, err
-	}
 	return rec, nil
 }
 
 // decideLatest reports whether a record that is being inserted is the latest of its name. The one before is none then.
 // A name that is new is entered into the index of names.
 func decideLatest(ctx context.Context, tx *sql.Tx, rec registry.Record) (bool, error) {
-	latest, err := scan(
-		tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1", rec.Name))
+	latest, err := one(ctx, tx, "name = ? AND is_latest = 1", rec.Name)
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
 		if _, err := tx.ExecContext(ctx, "INSERT INTO server_names (name) VALUES (?)", rec.Name); err != nil {
@@ -261,11 +257,9 @@ func insertRow(ctx context.Context, tx *sql.Tx, rec registry.Record) error {
 // Get implements [registry.Records].
 func (s *DB) Get(ctx context.Context, name, version string) (registry.Record, error) {
 	if version == registry.Latest {
-		return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND is_latest = 1",
-			name))
+		return one(ctx, s.read, "name = ? AND is_latest = 1", name)
 	}
-	return scan(s.read.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", name,
-		version))
+	return one(ctx, s.read, "name = ? AND version = ?", name, version)
 }
 
 // Versions implements [registry.Records].
@@ -288,38 +282,12 @@ func (s *DB) Versions(ctx context.Context, name, after string) ([]registry.Recor
 		query += " AND (published_at, version) < (?, ?)"
 		args = append(args, last.PublishedAt.UnixMicro(), last.Version)
 	}
-	page, next, err := s.page(ctx, query+" ORDER BY published_at DESC, version DESC LIMIT ?", args,
-		registry.MaxVersions)
+	page, next, err := sqldb.Page(ctx, statements(s.read), scan, registry.MaxVersions,
+		query+" ORDER BY published_at DESC, version DESC LIMIT ?", append(args, registry.MaxVersions+1)...)
 	if err == nil && after == "" && len(page) == 0 {
 		err = registry.ErrNotFound
 	}
 	return page, next, err
-}
-
-// page runs a query, whose last parameter is a limit of rows, for at most limit
-// records and about registry.PageBytes bytes. The cursor is that of the last record if there
-// are more.
-func (s *DB) page(
-	ctx context.Context, query string, args []any, limit int,
-) (page []registry.Record, next string, err error) {
-	rows, err := s.read.QueryContext(ctx, query, append(args, limit+1)...)
-	if err != nil {
-		return nil, "", err
-	}
-	defer rows.Close()
-	size := 0
-	for rows.Next() {
-		rec, err := scan(rows)
-		if err != nil {
-			return nil, "", err
-		}
-		size += rec.PageSize()
-		if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
-			return page, registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String(), nil
-		}
-		page = append(page, rec)
-	}
-	return page, "", rows.Err()
 }
 
 // AppendRecord implements [registry.Records].
@@ -346,6 +314,3 @@ func (s *DB) AppendPage(ctx context.Context, dst []byte, q registry.Query) ([]by
 	}
 	return answer, len(page), next, nil
 }
-
-// Tokens are the API tokens of the same database.
-func (s *DB) Tokens() registry.Tokens { return sqldb.Tokens{Write: s.write, Read: s.read} }

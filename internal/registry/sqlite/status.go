@@ -3,23 +3,20 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
 
 // SetStatus implements [registry.Statuses].
-func (s *DB) SetStatus(ctx context.Context, name, version string, c registry.Change) (int, []registry.Record, error) {
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer tx.Rollback()
-	n, records, err := setStatus(ctx, tx, name, version, c)
-	if err != nil {
-		return 0, nil, err
-	}
-	return n, records, tx.Commit()
+func (s *DB) SetStatus(
+	ctx context.Context, name, version string, c registry.Change,
+) (n int, records []registry.Record, err error) {
+	err = s.alone(ctx, func(tx *sql.Tx) (err error) {
+		n, records, err = setStatus(ctx, tx, name, version, c)
+		return err
+	})
+	return n, records, err
 }
 
 // setStatus is SetStatus within a transaction beside which no other publish or change of the
@@ -55,19 +52,11 @@ func setStatus(
 	if _, err := appendLog(ctx, tx, leaves...); err != nil {
 		return 0, nil, err
 	}
-	var records []registry.Record
-	size := 0
-	for _, i := range altered {
-		rec, err := scan(
-			tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = $1 AND version = $2", name,
-				all[i].Version))
-		if err != nil {
-			return 0, nil, err
-		}
-		if size += rec.PageSize(); len(records) > 0 && size > registry.PageBytes {
-			break
-		}
-		records = append(records, rec)
+	records, err := sqldb.Changed(altered, func(i int) (registry.Record, error) {
+		return one(ctx, tx, "name = ? AND version = ?", name, all[i].Version)
+	})
+	if err != nil {
+		return 0, nil, err
 	}
 	return len(altered), records, nil
 }
@@ -90,24 +79,7 @@ func markLatest(ctx context.Context, tx *sql.Tx, name string, all []registry.Rec
 	return err
 }
 
-// states reads, for every version of a name, newest first, what decides its status and which
-// version is the latest.
+// states are the [sqldb.Statements.States] of the versions of a name.
 func states(ctx context.Context, tx *sql.Tx, name string) ([]registry.Record, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT version, status, status_message, published_at, is_latest
-		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []registry.Record
-	for rows.Next() {
-		rec := registry.Record{Name: name}
-		var published int64
-		if err := rows.Scan(&rec.Version, &rec.Status, &rec.StatusMessage, &published, &rec.IsLatest); err != nil {
-			return nil, err
-		}
-		rec.PublishedAt = time.UnixMicro(published)
-		out = append(out, rec)
-	}
-	return out, rows.Err()
+	return statements(tx).States(ctx, name, "servers WHERE name = $1", name)
 }
