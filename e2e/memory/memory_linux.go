@@ -1,17 +1,21 @@
 package memory
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // room is what must be free there, in bytes. All tests together have less than half of it at once; a file system in
 // memory usually has half of the machine's memory.
 const room = 4 << 30
 
-// find gives a directory in memory from which programs can be started.
-func find() (dir string, ok bool) {
-	const shared = "/dev/shm"
+// Find gives a directory in memory from which programs can be started. There is none if TMPDIR says where temporary
+// files belong.
+func Find() (dir string, ok bool) {
 	var fs unix.Statfs_t
-	if unix.Statfs(shared, &fs) != nil || fs.Type != unix.TMPFS_MAGIC || fs.Flags&unix.ST_NOEXEC != 0 ||
-		uint64(fs.Bsize)*fs.Bavail < room {
+	if os.Getenv("TMPDIR") != "" || unix.Statfs(shared, &fs) != nil || fs.Type != unix.TMPFS_MAGIC ||
+		fs.Flags&unix.ST_NOEXEC != 0 || uint64(fs.Bsize)*fs.Bavail < room {
 		return "", false
 	}
 	return shared, unix.Access(shared, unix.W_OK) == nil

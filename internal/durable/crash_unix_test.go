@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 )
 
 func TestMain(m *testing.M) {
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	case "lock":
 		holdLock(os.Getenv("DURABLE_TEST_DIR"))
 	default:
+		memory.Leave()
 		os.Exit(m.Run())
 	}
 }

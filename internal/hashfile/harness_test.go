@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	memory.Leave()
 	os.Exit(m.Run())
 }
 

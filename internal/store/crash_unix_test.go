@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	root := os.Getenv("STORE_TEST_ROOT")
 	switch os.Getenv("STORE_TEST_HELPER") {
 	case "":
+		memory.Leave()
 		os.Exit(m.Run())
 	case "put":
 		err = putOnce(root, crowd())

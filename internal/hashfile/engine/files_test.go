@@ -10,8 +10,14 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/memory"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 )
+
+func TestMain(m *testing.M) {
+	memory.Leave()
+	os.Exit(m.Run())
+}
 
 // fileWorld is an allowed directory and a writer with its locks.
 type fileWorld struct {
