@@ -35,13 +35,13 @@ func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 		if tried || f.Kind == kindSubmodule || f.Size > prepareFile || !objectID().MatchString(f.ID) {
 			continue
 		}
-		if size += f.Size; size > prepareBytes || c.kept+size > maxSize || len(ids) == prepareLimit {
+		if size += f.Size; size > prepareBytes || len(ids) == prepareLimit {
 			break
 		}
 		c.tried[f.ID] = false
 		ids = append(ids, f.ID)
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 || c.size()+size > maxSize {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(c.keptName(ids[0])), 0o700); err != nil {
@@ -59,7 +59,7 @@ func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 		if err != nil {
 			return err
 		}
-		c.tried[id], out, c.kept = true, rest, c.kept+int64(len(content))
+		c.tried[id], out = true, rest
 	}
 	return nil
 }

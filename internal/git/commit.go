@@ -28,7 +28,6 @@ type Commit struct {
 
 	mu    sync.Mutex      // one at a time prepares files
 	tried map[string]bool // ids of files that were to be prepared; whether they were
-	kept  int64           // bytes of those that were
 }
 
 // Fetch fetches a commit; with its history only if the server does not give it without.
@@ -91,16 +90,7 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 				return
 			case <-tick.C:
 			}
-			var size int64
-			filepath.WalkDir(c.dir, func(_ string, d fs.DirEntry, err error) error {
-				if err == nil && d.Type().IsRegular() {
-					if info, err := d.Info(); err == nil {
-						size += info.Size()
-					}
-				}
-				return nil
-			})
-			if size > maxSize {
+			if c.size() > maxSize {
 				cancel(&wire.Error{Ref: c.repo.name(), Cause: evidence.TooLarge,
 					Err: fmt.Errorf("more than %s bytes", evidence.Group(maxSize))})
 				return
@@ -108,6 +98,19 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() { tick.Stop(); cancel(nil) }
+}
+
+// size is how many bytes the files in the directory of c have.
+func (c *Commit) size() (size int64) {
+	filepath.WalkDir(c.dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
 }
 
 // Close removes what Fetch fetched.

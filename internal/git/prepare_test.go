@@ -140,3 +140,23 @@ func TestPrepareLargeFiles(t *testing.T) {
 		t.Errorf("%.20q, %v", data, err)
 	}
 }
+
+// TestPrepareWithin: what is fetched and what is prepared have together at most maxSize bytes.
+func TestPrepareWithin(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.Files("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(c.dir, "large"))
+	if err := errors.Join(err, f.Truncate(maxSize), f.Close()); err != nil { // of holes
+		t.Fatal(err)
+	}
+	r, err := c.Open(t.Context(), all["s0/a.md"])
+	if err != nil || c.prepared(t) != 0 {
+		t.Fatalf("%d files are prepared, %v", c.prepared(t), err)
+	}
+	if data, err := io.ReadAll(r); err != nil || !strings.HasSuffix(string(data), filepath.Join("s0", "a.md")) {
+		t.Errorf("%.20q, %v", data, err)
+	}
+}
