@@ -160,3 +160,34 @@ func TestPrepareWithin(t *testing.T) {
 		t.Errorf("%.20q, %v", data, err)
 	}
 }
+
+// TestPrepareManyBytes: more than what is in memory together is prepared all the same.
+func TestPrepareManyBytes(t *testing.T) {
+	c := packedCommit(t)
+	work := t.TempDir()
+	var names []string
+	for i := range prepareMemory/prepareFile + 8 {
+		names = append(names, filepath.Join(work, fmt.Sprint(i)))
+		if err := os.WriteFile(names[i], []byte(names[i]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := exec.Command("git", "--git-dir", c.dir, "hash-object", "-w", "--stdin-paths")
+	add.Stdin = strings.NewReader(strings.Join(names, "\n"))
+	out, err := add.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []File
+	for id := range strings.FieldsSeq(string(out)) {
+		files = append(files, File{ID: id, Size: prepareFile}) // they are smaller in truth
+	}
+	if err := c.Prepare(t.Context(), slices.Values(files)); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range files {
+		if data, err := os.ReadFile(c.keptName(f.ID)); err != nil || string(data) != names[i] {
+			t.Errorf("%q, %v", data, err)
+		}
+	}
+}
