@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Commit is one commit of a repository, on this machine until Close.
@@ -187,6 +188,9 @@ func (c *Commit) list(ctx context.Context) (map[string]File, error) {
 // Open reads a file that Files listed. With the first of a name or of a directory, the others of that name and of that
 // directory are prepared: whoever reads one reads those, too.
 func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
+	if f.Kind == KindLink && f.Size > tree.MaxPath { // all of it would be in memory, and it leads nowhere
+		return nil, fmt.Errorf("%+q is a symbolic link of %s bytes", f.at, evidence.Group(f.Size))
+	}
 	if !c.isPrepared(f.ID) {
 		all, err := c.all()
 		if err == nil {

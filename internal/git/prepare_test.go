@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // packedCommit is a commit with three skills of three files each, as a pack has it.
@@ -188,6 +189,21 @@ func TestPrepareManyBytes(t *testing.T) {
 	for i, f := range files {
 		if data, err := os.ReadFile(c.keptName(f.ID)); err != nil || string(data) != names[i] {
 			t.Errorf("%q, %v", data, err)
+		}
+	}
+}
+
+// TestOpenLink: a link is read if it can be one, however large its object is.
+func TestOpenLink(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.Files("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := all["s0/a.md"]
+	for link.Kind, link.Size = KindLink, tree.MaxPath; link.Size <= tree.MaxPath+1; link.Size++ {
+		if _, err := c.Open(t.Context(), link); (err == nil) != (link.Size == tree.MaxPath) {
+			t.Errorf("%d bytes: %v", link.Size, err)
 		}
 	}
 }
