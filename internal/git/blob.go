@@ -13,12 +13,13 @@ import (
 	"strings"
 )
 
-// Of what is read of git at once, and kept to be opened without starting it: how many files, their bytes, and those of
-// one. All of it is in memory meanwhile, and to start git for a large file matters less.
+// Of what is kept at once, to be opened without starting git: how many files, their bytes, and those of one; to start
+// git for a large file matters less. And how many bytes of it are read of git, and are in memory, together.
 const (
-	prepareLimit = 20000
-	prepareBytes = 32 << 20
-	prepareFile  = 1 << 20
+	prepareLimit  = 20000
+	prepareBytes  = 128 << 20
+	prepareFile   = 1 << 20
+	prepareMemory = 32 << 20
 )
 
 // Prepare keeps files of the commit each as a file of its own, so that Open reads them without starting git; those
@@ -27,7 +28,7 @@ func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var (
-		ids  []string
+		left []File
 		size int64
 	)
 	for f := range files {
@@ -35,31 +36,50 @@ func (c *Commit) Prepare(ctx context.Context, files iter.Seq[File]) error {
 		if tried || f.Kind == kindSubmodule || f.Size > prepareFile || !objectID().MatchString(f.ID) {
 			continue
 		}
-		if size += f.Size; size > prepareBytes || c.kept+size > maxSize || len(ids) == prepareLimit {
+		if size += f.Size; size > prepareBytes || len(left) == prepareLimit {
 			break
 		}
 		c.tried[f.ID] = false
-		ids = append(ids, f.ID)
+		left = append(left, f)
 	}
-	if len(ids) == 0 {
+	if len(left) == 0 || c.size()+size > maxSize {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(c.keptName(ids[0])), 0o700); err != nil {
+	for len(left) > 0 {
+		n := 0
+		for size = 0; n < len(left) && size < prepareMemory; n++ {
+			size += left[n].Size
+		}
+		if err := c.keep(ctx, left[:n]); err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
+}
+
+// keep keeps files, which one git gives.
+func (c *Commit) keep(ctx context.Context, files []File) error {
+	if err := os.MkdirAll(filepath.Dir(c.keptName(files[0].ID)), 0o700); err != nil {
 		return err
 	}
-	out, err := c.repo.runWith(ctx, c.dir, strings.NewReader(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch")
+	var ids bytes.Buffer
+	for _, f := range files {
+		ids.WriteString(f.ID + "\n")
+	}
+	out, err := c.repo.runWith(ctx, c.dir, &ids, "cat-file", "--batch")
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		content, rest, err := cutBlob(out, id)
+	for _, f := range files {
+		content, rest, err := cutBlob(out, f.ID)
 		if err == nil {
-			err = os.WriteFile(c.keptName(id), content, 0o600)
+			err = os.WriteFile(c.keptName(f.ID), content, 0o600)
 		}
 		if err != nil {
 			return err
 		}
-		c.tried[id], out, c.kept = true, rest, c.kept+int64(len(content))
+		c.tried[f.ID], out = true, rest
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Commit is one commit of a repository, on this machine until Close.
@@ -28,7 +29,6 @@ type Commit struct {
 
 	mu    sync.Mutex      // one at a time prepares files
 	tried map[string]bool // ids of files that were to be prepared; whether they were
-	kept  int64           // bytes of those that were
 }
 
 // Fetch fetches a commit; with its history only if the server does not give it without.
@@ -91,16 +91,7 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 				return
 			case <-tick.C:
 			}
-			var size int64
-			filepath.WalkDir(c.dir, func(_ string, d fs.DirEntry, err error) error {
-				if err == nil && d.Type().IsRegular() {
-					if info, err := d.Info(); err == nil {
-						size += info.Size()
-					}
-				}
-				return nil
-			})
-			if size > maxSize {
+			if c.size() > maxSize {
 				cancel(&wire.Error{Ref: c.repo.name(), Cause: evidence.TooLarge,
 					Err: fmt.Errorf("more than %s bytes", evidence.Group(maxSize))})
 				return
@@ -108,6 +99,19 @@ func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
 		}
 	}()
 	return ctx, func() { tick.Stop(); cancel(nil) }
+}
+
+// size is how many bytes the files in the directory of c have.
+func (c *Commit) size() (size int64) {
+	filepath.WalkDir(c.dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil
+	})
+	return size
 }
 
 // Close removes what Fetch fetched.
@@ -184,6 +188,9 @@ func (c *Commit) list(ctx context.Context) (map[string]File, error) {
 // Open reads a file that Files listed. With the first of a name or of a directory, the others of that name and of that
 // directory are prepared: whoever reads one reads those, too.
 func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
+	if f.Kind == KindLink && f.Size > tree.MaxPath { // all of it would be in memory, and it leads nowhere
+		return nil, fmt.Errorf("%+q is a symbolic link of %s bytes", f.at, evidence.Group(f.Size))
+	}
 	if !c.isPrepared(f.ID) {
 		all, err := c.all()
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // packedCommit is a commit with three skills of three files each, as a pack has it.
@@ -138,5 +139,71 @@ func TestPrepareLargeFiles(t *testing.T) {
 	}
 	if data, err := io.ReadAll(r); err != nil || !strings.HasSuffix(string(data), filepath.Join("s0", "a.md")) {
 		t.Errorf("%.20q, %v", data, err)
+	}
+}
+
+// TestPrepareWithin: what is fetched and what is prepared have together at most maxSize bytes.
+func TestPrepareWithin(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.Files("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(c.dir, "large"))
+	if err := errors.Join(err, f.Truncate(maxSize), f.Close()); err != nil { // of holes
+		t.Fatal(err)
+	}
+	r, err := c.Open(t.Context(), all["s0/a.md"])
+	if err != nil || c.prepared(t) != 0 {
+		t.Fatalf("%d files are prepared, %v", c.prepared(t), err)
+	}
+	if data, err := io.ReadAll(r); err != nil || !strings.HasSuffix(string(data), filepath.Join("s0", "a.md")) {
+		t.Errorf("%.20q, %v", data, err)
+	}
+}
+
+// TestPrepareManyBytes: more than what is in memory together is prepared all the same.
+func TestPrepareManyBytes(t *testing.T) {
+	c := packedCommit(t)
+	work := t.TempDir()
+	var names []string
+	for i := range prepareMemory/prepareFile + 8 {
+		names = append(names, filepath.Join(work, fmt.Sprint(i)))
+		if err := os.WriteFile(names[i], []byte(names[i]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := exec.Command("git", "--git-dir", c.dir, "hash-object", "-w", "--stdin-paths")
+	add.Stdin = strings.NewReader(strings.Join(names, "\n"))
+	out, err := add.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []File
+	for id := range strings.FieldsSeq(string(out)) {
+		files = append(files, File{ID: id, Size: prepareFile}) // they are smaller in truth
+	}
+	if err := c.Prepare(t.Context(), slices.Values(files)); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range files {
+		if data, err := os.ReadFile(c.keptName(f.ID)); err != nil || string(data) != names[i] {
+			t.Errorf("%q, %v", data, err)
+		}
+	}
+}
+
+// TestOpenLink: a link is read if it can be one, however large its object is.
+func TestOpenLink(t *testing.T) {
+	c := packedCommit(t)
+	all, err := c.Files("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := all["s0/a.md"]
+	for link.Kind, link.Size = KindLink, tree.MaxPath; link.Size <= tree.MaxPath+1; link.Size++ {
+		if _, err := c.Open(t.Context(), link); (err == nil) != (link.Size == tree.MaxPath) {
+			t.Errorf("%d bytes: %v", link.Size, err)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func (c *Client) archiveVersions(
 	}
 	check := func(rec registry.ArchiveRecord) error { return c.expectArchive(rec, kind, name, "") }
 	return collect(func(use func(registry.ArchiveRecord) (bool, error)) error {
-		return eachOf(ctx, versions{c, name, path, query}, page, check, use)
+		return eachOf(ctx, versions{c, name, path, query, true}, page, check, use)
 	})
 }
 

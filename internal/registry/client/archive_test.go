@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,11 +77,13 @@ func TestClientArchivesHostile(t *testing.T) {
 	text, _ := json.Marshal(good)
 	for what, page := range map[string]string{
 		"does not end": `{"archives": [%s], "metadata": {"nextCursor": "again"}}`,
-		"empty":        `{"archives": [], "metadata": {"nextCursor": "x"}}`,
+		"empty":        `{"archives": [], "metadata": {"nextCursor": "%d"}}`, // always another one
 	} {
+		asked := 0
 		answer = func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, strings.ReplaceAll(page, "%s", string(text)))
+			asked++
+			io.WriteString(w, strings.NewReplacer("%s", string(text), "%d", strconv.Itoa(asked)).Replace(page))
 		}
 		if _, err := c.ArchiveVersions(ctx, "facet", "notes"); err == nil ||
 			!strings.Contains(err.Error(), "do not end") {

@@ -176,7 +176,7 @@ func (c *Client) eachVersion(
 	}
 	page := func(p registry.Page) ([]registry.Envelope, string) { return p.Servers, p.Metadata.NextCursor }
 	check := func(env registry.Envelope) error { return c.expect(env, name, "") }
-	return eachOf(ctx, versions{c, name, path, query}, page, check, use)
+	return eachOf(ctx, versions{c, name, path, query, false}, page, check, use)
 }
 
 // versions are those of one name, which a registry answers in pages.
@@ -184,6 +184,7 @@ type versions struct {
 	c          *Client
 	name, path string
 	query      url.Values
+	full       bool // each page but the last one has records
 }
 
 // eachOf calls use with what the pages of v have, until use wants no more. Page is what one page has, with the
@@ -224,7 +225,7 @@ func eachOf[P, T any](
 		if next == "" {
 			return nil
 		}
-		if next == v.query.Get("cursor") { // others that do not end are ended by the time
+		if next == v.query.Get("cursor") || v.full && len(records) == 0 { // others that do not end: ended by the time
 			return fmt.Errorf("registry %s: the versions of %+q do not end", v.c.Base, v.name)
 		}
 		v.query.Set("cursor", next)

@@ -372,6 +372,24 @@ func TestPostgresTokens(t *testing.T) {
 	registrytest.TestTokens(t, func(t *testing.T) registry.Tokens { return openPostgresTest(t).Tokens() })
 }
 
+// Tokens are revoked, and imports noted, whoever holds the lock of the other writes.
+func TestPostgresBesideTheLock(t *testing.T) {
+	db := openPostgresTest(t)
+	token := registry.Token{ID: "aa", CreatedAt: time.Now()}
+	if err := db.alone(t.Context(), func(ctx context.Context, _ pgx.Tx) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		_, revoked := db.Tokens().Revoke(ctx, "bb", time.Now())
+		if errors.Is(revoked, registry.ErrNotFound) {
+			revoked = nil
+		}
+		return errors.Join(db.Tokens().Add(ctx, token, "00"), revoked,
+			db.SetProgress(ctx, "https://registry.example.com", registry.Progress{Cursor: "x"}))
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPostgresKept(t *testing.T) {
 	registrytest.TestKept(t, func(t *testing.T) registrytest.KeptStore { return openPostgresTest(t) })
 }

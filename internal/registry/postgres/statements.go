@@ -57,6 +57,11 @@ func (p *DB) shared() sqldb.Shared {
 		Read: func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
 			return p.read(ctx, func(ctx context.Context) error { return f(ctx, statements(p.pool)) })
 		},
+		Write: func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
+			nothing := func(context.Context, pgx.Tx) error { return nil }
+			return p.inTransaction(ctx, nothing,
+				func(ctx context.Context, tx pgx.Tx) error { return f(ctx, statements(tx)) })
+		},
 		Alone: func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
 			return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error { return f(ctx, inside(tx)) })
 		},

@@ -15,16 +15,23 @@ import (
 const statusBatch = 100
 
 // alone runs f in a transaction beside which no other write runs, in any process, and commits.
-// It does not retry once f has begun. f must use the context that it is given, which ends when
-// the database has been silent for too long. If the commit took too long, it is not known
-// whether it was made.
 func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+	return p.inTransaction(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(postgresLock))
+		return err
+	}, f)
+}
+
+// inTransaction runs begin and f in a transaction, and commits. It does not retry once f has begun. f must use the
+// context that it is given, which ends when the database has been silent for too long. If the commit took too long, it
+// is not known whether it was made.
+func (p *DB) inTransaction(ctx context.Context, begin, f func(context.Context, pgx.Tx) error) error {
 	var tx pgx.Tx
 	err := p.read(ctx, func(ctx context.Context) (err error) {
 		if tx, err = p.pool.Begin(ctx); err != nil {
 			return err
 		}
-		if _, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(postgresLock)); err != nil {
+		if err = begin(ctx, tx); err != nil {
 			p.rollback(ctx, tx)
 		}
 		return err

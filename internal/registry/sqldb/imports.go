@@ -31,7 +31,7 @@ func scanProgress(scan Scan) (at registry.Progress, err error) {
 
 // SetProgress implements [registry.Imports].
 func (s Shared) SetProgress(ctx context.Context, source string, at registry.Progress) error {
-	return s.Alone(ctx, func(ctx context.Context, db Statements) error {
+	return s.Write(ctx, func(ctx context.Context, db Statements) error {
 		return db.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since,
 				began = excluded.began`,

@@ -152,8 +152,18 @@ func (s Shared) LogLater(ctx context.Context, of ledger.Kind, name, version stri
 // LogState implements [registry.Entries].
 func (s Shared) LogState(ctx context.Context) (registry.LogState, error) {
 	return reading(ctx, s, func(ctx context.Context, db Statements) (registry.LogState, error) {
-		return One(ctx, db, scanLogState, "SELECT edge, signed, cosigned FROM log_head")
+		return logHead(ctx, db, scanLogState, "edge, signed, cosigned")
 	})
+}
+
+// logHead reads columns of the one row of log_head. A database without it is damaged: nobody may take that for a log
+// that does not have what was asked for.
+func logHead[T any](ctx context.Context, s Statements, read func(Scan) (T, error), columns string) (T, error) {
+	v, err := One(ctx, s, read, "SELECT "+columns+" FROM log_head")
+	if errors.Is(err, registry.ErrNotFound) {
+		err = errors.New("log: the row of the table log_head is gone; restore the database from a backup")
+	}
+	return v, err
 }
 
 func scanLogState(scan Scan) (state registry.LogState, err error) {
@@ -196,7 +206,7 @@ func (s Shared) FillLog(ctx context.Context) error {
 
 // fillSome gives the next records after at their entries.
 func (s Statements) fillSome(ctx context.Context, at *registry.Cursor) (done bool, err error) {
-	if done, err = One(ctx, s, column[bool], "SELECT complete FROM log_head"); err != nil || done {
+	if done, err = logHead(ctx, s, column[bool], "complete"); err != nil || done {
 		return done, err
 	}
 	of, err := All(ctx, s, func(scan Scan) ([]ledger.Leaf, error) { return unloggedLeaves(scan, at) },

@@ -15,6 +15,10 @@ type Shared struct {
 	// Read runs f, which only reads. It may run it once more.
 	Read func(ctx context.Context, f func(context.Context, Statements) error) error
 
+	// Write runs f in a transaction, and commits. It does not wait for the writes of Alone where the database lets
+	// others run beside them.
+	Write func(ctx context.Context, f func(context.Context, Statements) error) error
+
 	// Alone runs f in a transaction beside which no other write runs, and commits.
 	Alone func(ctx context.Context, f func(context.Context, Statements) error) error
 }

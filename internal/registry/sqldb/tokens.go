@@ -23,7 +23,7 @@ func (s tokens) Add(ctx context.Context, t registry.Token, hash string) error {
 	if err != nil {
 		return err
 	}
-	return s.Alone(ctx, func(ctx context.Context, db Statements) error {
+	return s.Write(ctx, func(ctx context.Context, db Statements) error {
 		return db.Exec(ctx, "INSERT INTO tokens (hash, "+tokenColumns+") VALUES ($1, $2, $3, $4, $5, $6, $7)",
 			hash, t.ID, t.Note, string(permissions), t.CreatedAt.UnixMicro(), Micros(t.ExpiresAt), Micros(t.RevokedAt))
 	})
@@ -48,7 +48,7 @@ func (s tokens) Revoke(ctx context.Context, id string, at time.Time) (revoked re
 	if !registry.Storable(id) {
 		return registry.Token{}, registry.ErrNotFound
 	}
-	err = s.Alone(ctx, func(ctx context.Context, db Statements) (err error) {
+	err = s.Write(ctx, func(ctx context.Context, db Statements) (err error) {
 		if err := db.Exec(ctx, "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL",
 			at.UnixMicro(), id); err != nil {
 			return err

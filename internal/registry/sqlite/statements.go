@@ -70,12 +70,13 @@ func (s *DB) alone(ctx context.Context, f func(*sql.Tx) error) error {
 
 // shared is what s does as the other database does.
 func (s *DB) shared() sqldb.Shared {
+	alone := func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
+		return s.alone(ctx, func(tx *sql.Tx) error { return f(ctx, inside(tx)) })
+	}
 	return sqldb.Shared{
 		Read: func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
 			return f(ctx, statements(s.read))
 		},
-		Alone: func(ctx context.Context, f func(context.Context, sqldb.Statements) error) error {
-			return s.alone(ctx, func(tx *sql.Tx) error { return f(ctx, inside(tx)) })
-		},
+		Write: alone, Alone: alone,
 	}
 }
