@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"errors"
+	"maps"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
@@ -112,11 +113,7 @@ func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method s
 // forgetCancelled drops requests that the client has cancelled and the server never answered. r.mu is
 // held.
 func (r *relay) forgetCancelled() {
-	for id, q := range r.pending {
-		if q.cancelled {
-			delete(r.pending, id)
-		}
-	}
+	maps.DeleteFunc(r.pending, func(_ string, q *request) bool { return q.cancelled })
 }
 
 // notification handles a message without an id.
