@@ -18,10 +18,8 @@ import (
 // fieldChangesOf are the fields that differ: those of first in that order, then the others by name.
 func fieldChangesOf(before, now map[string]string, first []string) []FieldChange {
 	all := []FieldChange{}
-	names := maps.Clone(before)
-	if names == nil {
-		names = map[string]string{}
-	}
+	names := map[string]string{}
+	maps.Copy(names, before)
 	maps.Copy(names, now)
 	add := func(what string) {
 		if before[what] != now[what] {
@@ -109,13 +107,9 @@ func (s *comparedSide) settings() map[string]string {
 }
 
 func (c *Changes) compareFacets(before, now *comparedSide) {
-	names := map[string]bool{}
-	for _, s := range []*comparedSide{before, now} {
-		for _, name := range append(s.Lock.Facets(), s.FacetNames()...) {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range inEither(before, now, func(s *comparedSide) []string {
+		return append(s.Lock.Facets(), s.FacetNames()...)
+	}) {
 		old, oldAssets, was := before.facet(name)
 		new, newAssets, is := now.facet(name)
 		f := FacetChange{name, changeKindOf(was, is), []FieldChange{}, nil}

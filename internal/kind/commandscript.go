@@ -166,7 +166,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 		}
 	}
 	for env != "" && best != filepath.Dir(best) {
-		if rel, err := filepath.Rel(best, host.RealPath(env)); err == nil && filepath.IsLocal(rel) {
+		if host.IsBelow(best, host.RealPath(env)) {
 			break
 		}
 		best = filepath.Dir(best)
@@ -185,10 +185,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 // directory of Hallmark's own, whose files change with each command.
 func isShared(h *host.Host, dir string) bool {
 	return slices.ContainsFunc([]string{host.FindHome(h.Environ), h.Places.Config, h.Places.State, h.Places.Cache},
-		func(place string) bool {
-			rel, err := filepath.Rel(dir, host.RealPath(place))
-			return place != "" && err == nil && filepath.IsLocal(rel)
-		})
+		func(place string) bool { return place != "" && host.IsBelow(dir, host.RealPath(place)) })
 }
 
 // moveScript is the hint of a server whose script is in a directory that [isShared].

@@ -188,7 +188,7 @@ func (a *adoption) takeFile(w *workspace.Workspace, f clients.File, names []stri
 				as = ""
 			}
 		}
-		if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
+		if err == nil && o.WriteConfig && o.Program != "" && as != "" && !host.IsBelow(w.Dir, f.Path) {
 			if err := clients.CheckProgram(o.Program, w.Host.Getenv); err != nil {
 				return err
 			}
@@ -550,7 +550,7 @@ const workspaceFolder = "${workspaceFolder}"
 // in the project's directory, so that "." is what the client would fill in.
 func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Server {
 	open := filepath.Dir(filepath.Dir(s.File)) // whose .vscode or .cursor the file is in
-	if s.Client != "vscode" && s.Client != "cursor" || !isInside(w, s.File) || !host.SameFile(open, w.Dir) {
+	if s.Client != "vscode" && s.Client != "cursor" || !host.IsBelow(w.Dir, s.File) || !host.SameFile(open, w.Dir) {
 		return s
 	}
 	s.Args = slices.Clone(s.Args)

@@ -273,7 +273,7 @@ func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string,
 
 // isOwnOriginal reports whether an original of f is of an entry that starts a server of this project.
 func isOwnOriginal(w *workspace.Workspace, f clients.File, o clients.Original) bool {
-	return o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
+	return o.Project == w.Dir || o.Project == "" && host.IsBelow(w.Dir, f.Path)
 }
 
 // undeclare returns the change of hallmark.toml after which it does not declare the servers called names.
@@ -451,7 +451,7 @@ func (r *restoration) addRestored(f clients.File, original clients.Original) {
 	if server := original.ServerName(); !slices.Contains(r.where[server], f.Path) {
 		r.where[server] = append(r.where[server], f.Path)
 	}
-	if isInside(r.w, f.Path) && original.Added == "" { // what was inserted is only taken away
+	if host.IsBelow(r.w.Dir, f.Path) && original.Added == "" { // what was inserted is only taken away
 		r.foreign = append(r.foreign, original)
 	}
 }
@@ -488,7 +488,7 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		}
 		line, _ := clients.ReadRunLine(e.Args[1:], false)
 		entry, _ := w.Lock.Server(line.Name)
-		ours := line.Project == w.Dir || line.Project == "" && isInside(w, f.Path)
+		ours := line.Project == w.Dir || line.Project == "" && host.IsBelow(w.Dir, f.Path)
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
 			continue
 		}

@@ -85,7 +85,7 @@ func (e *scannedEntry) classifyCommand() string {
 			return "is a package or image that is called hallmark, not this machine's program"
 		}
 	}
-	words := slices.Concat([]string{t.File, t.Module, t.Bin}, []string{})
+	words := []string{t.File, t.Module, t.Bin}
 	if t.Wrapper != "" || t.Opaque != "" {
 		words = append(words, e.server.Args...)
 	}
@@ -227,10 +227,7 @@ func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	if _, err := os.Stat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no " + project.ConfigFile + " in " + w.Dir)
 	}
-	if err := w.ReadFiles(); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return w, w.ReadFiles()
 }
 
 // wasApproved reports whether this machine approved an entry of that name. If the lock has no such
