@@ -27,10 +27,9 @@ func (f Format) FormatListLike(data []byte, old *Node, texts []string) string {
 	return "- " + strings.Join(quoteAll(texts), LineEnd(data)+strings.Repeat(" ", column-1)+"- ")
 }
 
-func quoteAll(texts []string) []string {
-	quoted := make([]string, len(texts))
-	for i, s := range texts {
-		quoted[i] = Quote(s)
+func quoteAll(texts []string) (quoted []string) {
+	for _, s := range texts {
+		quoted = append(quoted, Quote(s))
 	}
 	return quoted
 }

@@ -84,15 +84,10 @@ func (o UnpinOptions) requireConsent(all []clients.Original) error {
 	for _, x := range all {
 		shown = append(shown, Restored{x.Name, x.File, x.Was})
 	}
-	yes := false
 	if o.Confirm != nil {
-		var err error
-		if yes, err = o.Confirm(shown); err != nil {
+		if yes, err := o.Confirm(shown); yes || err != nil {
 			return err
 		}
-	}
-	if yes {
-		return nil
 	}
 	return evidence.Errorf(evidence.Refused, shown[0].File, "look at it, and consent with --yes",
 		fmt.Errorf("would start what %s says that it started, which came with the project, and nobody consented",

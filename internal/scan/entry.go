@@ -115,7 +115,7 @@ func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
 	}
-	return `"command": "hallmark", "args": ["run", ` + clients.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
+	return `"command": "hallmark", "args": ["run", ` + clients.Quote(e.server.Name) + `], after 'hallmark pin'`
 }
 
 // suggestAdoption returns how an entry that starts a server without Hallmark should be written, and the
