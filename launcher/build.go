@@ -1,15 +1,14 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // goOptions are the build flags of go run that name no other code: -exec, -overlay,
@@ -121,9 +120,7 @@ func cutPath(s string) (name, path string) {
 	return s, ""
 }
 
-var jsrNameRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
-})
+var jsrNameRE = lazy.Regexp(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
 
 // jsrPackage reads "@scope/name[@version][/path]", which begins skip bytes into its word.
 func jsrPackage(w word, skip int) Package {

@@ -2,13 +2,12 @@ package launcher
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // containerOptions are those of "run" of the container engines. The engines agree on the
@@ -87,9 +86,7 @@ func readContainer(engine string, words []word) Target {
 	return t
 }
 
-var digestRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-})
+var digestRE = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
 
 // imagePackage reads "[host/]repository[:tag][@sha256:…]".
 func imagePackage(w word) Package {

@@ -3,10 +3,10 @@ package launcher
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // interpreter is how an interpreter's command line is read: options that load no code,
@@ -53,9 +53,7 @@ var interpreterAliases = map[string]string{
 	"py": "python", "bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
-var versionSuffix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
-})
+var versionSuffix = lazy.Regexp(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
@@ -217,6 +215,4 @@ func CheckShebang(name string, args []string, file string) string {
 }
 
 // plainOption is one that names no file.
-var plainOption = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^--?[A-Za-z0-9-]+$`)
-})
+var plainOption = lazy.Regexp(`^--?[A-Za-z0-9-]+$`)

@@ -1,12 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Ref is the name of an artifact.
@@ -113,23 +112,15 @@ func readNPX(name string, words []word) Target {
 func isLocal(name string) bool { return localPath().MatchString(name) }
 
 // localPath is the beginning of a path, which a client may fill in.
-var localPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
-		`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
-})
+var localPath = lazy.Regexp(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
+	`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
 
 var (
-	commitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[0-9a-f]{40}$`)
-	})
-	tagRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
-	})
+	commitRE = lazy.Regexp(`^[0-9a-f]{40}$`)
+	tagRE    = lazy.Regexp(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
-	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
-			`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
-	})
+	npmGitRE = lazy.Regexp(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
+		`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
 )
 
 // npmPackage reads "[@scope/]name[@version, range or tag]", or a git repository. What

@@ -1,12 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // uvxOptions are those of uvx and uv tool run that do not change where packages come
@@ -255,9 +254,7 @@ func (t Target) OutsideProject() []string {
 }
 
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
-var requirementRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
-})
+var requirementRE = lazy.Regexp(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
 
 // requirementPackage reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
 func requirementPackage(w word) Package {

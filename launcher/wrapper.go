@@ -1,11 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // wrapperReader returns what reads the arguments of a program that starts the one that they
@@ -102,9 +102,7 @@ func ChangesLoading(name string) bool {
 	return slices.Contains(loaderVariables, upper) || slices.ContainsFunc(loaderPrefixes, begins)
 }
 
-var assignmentRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-})
+var assignmentRE = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // skipAssignments returns the words behind leading NAME=VALUE words; bad is the first name
 // among them that changes what is run.

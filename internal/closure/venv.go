@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -20,9 +20,7 @@ import (
 // MaxVenv bounds pyvenv.cfg, in bytes.
 const MaxVenv = 64 << 10
 
-var pythonName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
-})
+var pythonName = lazy.Regexp(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
 
 // IsPython reports whether a file is a python by its name.
 func IsPython(file string) bool {
@@ -30,10 +28,8 @@ func IsPython(file string) bool {
 }
 
 // libraryLoaders are the interpreters that load the library beside them, by their names.
-var libraryLoaders = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
-})
+var libraryLoaders = lazy.Regexp(
+	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
 // pythonStartPath returns the path under which to start the python that was found at found and is
 // exe after all links. It refuses one whose pyvenv.cfg (beside it or above) or *._pth lies in the

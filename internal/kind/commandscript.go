@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -136,9 +135,7 @@ func findPackage(env, command string) string {
 }
 
 // moduleRE finds the package that a file is of, by the name that it is installed under.
-var moduleRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
-})
+var moduleRE = lazy.Regexp(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
