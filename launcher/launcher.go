@@ -337,5 +337,11 @@ func commandName(command string) string {
 
 // opaqueTarget is the target of a command line that cannot be read, and why.
 func opaqueTarget(launcher, why string, words []word) Target {
-	return Target{Launcher: launcher, Args: texts(words), Opaque: why}
+	return Target{Launcher: launcher, Args: texts(words)}.unread(why)
+}
+
+// unread is t as that of a command line that cannot be read, and why.
+func (t Target) unread(why string) Target {
+	t.Opaque = why
+	return t
 }

@@ -80,8 +80,7 @@ func readNPX(name string, words []word) Target {
 	t := Target{Launcher: name, Fetches: true}
 	switch {
 	case unknown != "":
-		t.Opaque = unknownOption(name, unknown)
-		return t
+		return t.unread(unknownOption(name, unknown))
 	case isGiven(options, "-c", "--call", "--shell-mode"):
 		t.Opaque, t.Shell = name+" --call runs a shell line", true
 		return t
@@ -91,8 +90,7 @@ func readNPX(name string, words []word) Target {
 	}
 	switch {
 	case len(rest) == 0 && len(t.Packages) == 0:
-		t.Opaque, t.Fetches = name+" without a package", false
-		return t
+		return opaqueTarget(name, name+" without a package", nil)
 	case len(t.Packages) == 0:
 		t.Packages, rest = []Package{npmPackage(rest[0])}, rest[1:]
 	case len(rest) > 0:
@@ -138,10 +136,8 @@ func npmPackage(w word) Package {
 		return p
 	}
 	p.Ecosystem, p.before = NPM, p.Name+"@"
-	ref, err := artifact.NewNPM(p.Name, p.Spec)
-	if err == nil {
-		p.Ref = ref
-	}
+	var err error
+	p.Ref, err = artifact.NewNPM(p.Name, p.Spec)
 	p.Pin = pinOf(p.Spec, err == nil)
 	return p
 }

@@ -235,7 +235,7 @@ func (p Package) accepts(version string) bool {
 	case NPM:
 		again = npmPackage(word{text: p.Name + "@" + version})
 	case JSR:
-		again = jsrPackage(word{text: p.Name + "@" + version}, 0)
+		again = jsrPackage(word{text: "jsr:" + p.Name + "@" + version})
 	case PyPI:
 		_, err := artifact.NewPyPI(p.Name, version, "")
 		return err == nil
