@@ -127,12 +127,9 @@ func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) 
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h),
-		Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
-	if q.Stdin != "" {
-		call.Stdin = strings.NewReader(q.Stdin)
-	}
-	return foreign.Run(ctx, call)
+	return foreign.Run(ctx, foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir,
+		Checkout: Checkout(h), Environ: h.Environ, Set: q.Set, Stdin: strings.NewReader(q.Stdin),
+		Time: foreign.QuestionTime, Output: 16 << 20})
 }
 
 // ShimHint names the program behind a version manager's shim, for the hint of a refusal; it is ""

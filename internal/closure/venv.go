@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -90,18 +91,20 @@ func sameDir(home, exe string) bool {
 // SharesPackages reports whether the environment in dir takes the packages of its interpreter, too. Versions of Python
 // read pyvenv.cfg in different ways, so anything but one plain "false", or nothing, counts.
 func SharesPackages(dir string) (bool, error) {
-	data, err := host.ReadFile(filepath.Join(dir, "pyvenv.cfg"), MaxVenv)
-	if err != nil {
-		return false, err
-	}
-	shares := false
+	values, err := readVenv(filepath.Join(dir, "pyvenv.cfg"), "include-system-site-packages")
+	return slices.ContainsFunc(values, func(value string) bool { return strings.ToLower(value) != "false" }), err
+}
+
+// readVenv returns what the lines of a pyvenv.cfg that begin with a key say.
+func readVenv(file, wanted string) (values []string, err error) {
+	data, err := host.ReadFile(file, MaxVenv)
 	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		key, value, _ := strings.Cut(line, "=")
-		if strings.EqualFold(strings.TrimSpace(key), "include-system-site-packages") {
-			shares = shares || strings.TrimSpace(strings.ToLower(value)) != "false"
+		if strings.EqualFold(strings.TrimSpace(key), wanted) {
+			values = append(values, strings.TrimSpace(value))
 		}
 	}
-	return shares, nil
+	return values, err
 }
 
 // venvHome returns the directory that a pyvenv.cfg names as its home. Versions of Python read the
@@ -110,15 +113,9 @@ func venvHome(file string) (string, error) {
 	if _, err := os.Lstat(file); err != nil {
 		return "", err
 	}
-	data, err := host.ReadFile(file, MaxVenv)
+	homes, err := readVenv(file, "home")
 	if err != nil {
 		return "", err
-	}
-	var homes []string
-	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if key, value, ok := strings.Cut(line, "="); ok && strings.EqualFold(strings.TrimSpace(key), "home") {
-			homes = append(homes, strings.TrimSpace(value))
-		}
 	}
 	if len(homes) != 1 || !filepath.IsAbs(homes[0]) {
 		return "", errors.New("it does not name one directory as home")

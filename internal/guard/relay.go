@@ -58,12 +58,7 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 		inputClosed()
 		r.waitForAnswers(serverDone, spent)
 	}()
-	endServer := sync.OnceFunc(func() {
-		go func() {
-			defer close(ended)
-			p.End(overdue, r.o.grace, r.o.term)
-		}()
-	})
+	endServer := sync.OnceFunc(func() { go r.endServer(p, overdue, ended) })
 	err = r.waitForEnd(ctx, p, ends{
 		signals: signals, client: clientDone, server: serverDone, late: overdue, silent: spent, ended: ended,
 		clientLeft: clientLeft, endServer: endServer,
@@ -79,6 +74,12 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *proc
 	p.Stdout.Close()
 	r.client.Close()
 	return p.ExitCode(), err
+}
+
+// endServer waits until p has ended, or ends it when overdue is closed, and closes ended then.
+func (r *relay) endServer(p *process.Process, overdue <-chan struct{}, ended chan<- struct{}) {
+	defer close(ended)
+	p.End(overdue, r.o.grace, r.o.term)
 }
 
 // takeSignals has the signals that are passed on come to a channel, and that of a broken pipe end nothing, until stop.
