@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -56,14 +56,11 @@ func flatten(fields map[string]string, key string, v any) {
 	case string:
 		fields[key] = v
 	default:
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if e.Encode(v) != nil { // a date of TOML
-			b.Reset()
-			fmt.Fprint(&b, v)
+		text, err := machine.Marshal(v)
+		if err != nil { // a date of TOML
+			text = fmt.Append(nil, v)
 		}
-		fields[key] = strings.TrimSpace(b.String())
+		fields[key] = string(text)
 	}
 }
 

@@ -2,9 +2,10 @@ package clients
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // LineEnd returns the line end that a file uses.
@@ -36,14 +37,9 @@ func quoteAll(texts []string) (quoted []string) {
 
 // Quote writes a string so that JSON, JSON5, TOML and YAML read it alike.
 func Quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""`
-	}
+	text, _ := machine.Marshal(s) // strings always encode
 	var out strings.Builder
-	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+	for _, r := range string(text) {
 		if 0x7f <= r && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff { // which YAML, or TOML, has not
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {
