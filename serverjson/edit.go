@@ -71,9 +71,7 @@ func setAt(raw []byte, path []string, value any, unit string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if unit == "" {
-		unit = l.indent
-	}
+	unit = cmp.Or(unit, l.indent)
 	switch {
 	case l.end > 0 && len(path) == 1:
 		return slices.Concat(raw[:l.start], []byte(l.format(value, l.indent, unit)), raw[l.end:]), nil

@@ -27,9 +27,7 @@ import (
 // wrote it down, and the checkout's as far as that is permitted. What was published after before is left out; zero
 // leaves out nothing.
 func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before time.Time) (*project.Closure, error) {
-	if spec == "" {
-		spec = "*" // as npx has it: latest, unless that is deprecated or needs another Node
-	}
+	spec = cmp.Or(spec, "*") // as npx has it: latest, unless that is deprecated or needs another Node
 	if strings.ContainsAny(spec, `:/\`) {
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
 			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))

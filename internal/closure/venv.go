@@ -80,12 +80,9 @@ func sameDir(home, exe string) bool {
 	if real, err := filepath.EvalSymlinks(home); err == nil && real == filepath.Dir(exe) {
 		return true
 	}
-	for _, name := range []string{filepath.Base(exe), "python3", "python"} {
-		if host.RealPath(filepath.Join(home, name)) == exe {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{filepath.Base(exe), "python3", "python"}, func(name string) bool {
+		return host.RealPath(filepath.Join(home, name)) == exe
+	})
 }
 
 // SharesPackages reports whether the environment in dir takes the packages of its interpreter, too. Versions of Python

@@ -168,8 +168,7 @@ func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 // answerRefused tells the client why a message is not forwarded. Notifications get no answer.
 func (s *session) answerRefused(line []byte, m *jsonrpc.Message, err error) {
 	code := jsonrpc.CodeRequest
-	var r *refused
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*refused](err); ok {
 		code = r.code
 	}
 	if m.Method.Present() && !m.ID.Present() {

@@ -150,9 +150,7 @@ func (e *scannedEntry) judgeUnguarded() {
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
 	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args,
 		[]string{s.URL})), " "))
-	if starts == "" {
-		starts = "what its client takes from it"
-	}
+	starts = cmp.Or(starts, "what its client takes from it")
 	found := evidence.Fact(c, starts)
 	switch v, err := e.openProject(e.project); {
 	case err == nil && !wasApproved(v.w, s.Name) && unlockedAs(v.w.Config, s):
