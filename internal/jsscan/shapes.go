@@ -9,8 +9,6 @@ import (
 	"sync"
 
 	"github.com/tdewolff/parse/v2/js"
-
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // shim matches the code that esbuild puts before bundles that require, printed without white space:
@@ -155,11 +153,13 @@ func isThisText(text string) bool {
 }
 
 // webpackGlobal matches the code with which webpack gets at the global object, printed without white space.
-var webpackGlobal = lazy.Regexp(`^\(?function\(\)\{if\((typeofglobalThis===?"object"|"object"==typeofglobalThis)\)` +
-	`\{?returnglobalThis;?\}?;?` +
-	`try\{returnthis\|\|newFunction\("returnthis"\)\(\);?\}catch\([\w$]+\)` +
-	`\{if\((typeofwindow===?"object"|"object"==typeofwindow)\)` +
-	`\{?returnwindow;?\}?;?\}\}\)?\(\)$`)
+var webpackGlobal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\(?function\(\)\{if\((typeofglobalThis===?"object"|"object"==typeofglobalThis)\)` +
+		`\{?returnglobalThis;?\}?;?` +
+		`try\{returnthis\|\|newFunction\("returnthis"\)\(\);?\}catch\([\w$]+\)` +
+		`\{if\((typeofwindow===?"object"|"object"==typeofwindow)\)` +
+		`\{?returnwindow;?\}?;?\}\}\)?\(\)$`)
+})
 
 // isWebpackGlobal reports whether a call is the one with which webpack gets at the global object.
 func isWebpackGlobal(call *js.CallExpr) bool {
