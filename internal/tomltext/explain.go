@@ -17,8 +17,7 @@ var wrongType = lazy.Regexp(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to
 // Explain puts line and column before what go-toml says is wrong, and names each unknown key.
 func Explain(err error) error {
 	key := func(key toml.Key) string { return surface.Escape(strings.Join(key, ".")) }
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 		var all []error
 		for _, e := range strict.Errors {
 			line, column := e.Position()
