@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -313,9 +314,7 @@ type ScannedPackage struct {
 // hidden in a shell line, reached by plain http and so on, each with what to write instead.
 // Nothing is started, fetched or changed.
 func Scan(ctx context.Context, o ScanOptions) (*Scanned, error) {
-	if o.Dir == "" {
-		o.Dir = "."
-	}
+	o.Dir = cmp.Or(o.Dir, ".")
 	h, err := o.Machine.open(o.Dir, fetch.Limits{})
 	if err != nil {
 		return nil, err

@@ -24,8 +24,7 @@ func unknownAlgorithm(text string) string {
 	_, err := digest.Parse(text)
 	_, integrity := digest.ParseSRI(text)
 	for _, err := range []error{err, integrity} {
-		var unknown *digest.UnknownAlgorithmError
-		if errors.As(err, &unknown) {
+		if unknown, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
 			return unknown.Algorithm
 		}
 	}

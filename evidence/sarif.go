@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
@@ -97,9 +98,7 @@ func MakeSARIF(version string, rules map[string]string, results []Result) SARIF 
 		index := slices.IndexFunc(*known, func(k sarifRule) bool { return k.ID == rule })
 		if index < 0 {
 			text := rules[rule]
-			if text == "" {
-				text = rule
-			}
+			text = cmp.Or(text, rule)
 			index = len(*known)
 			*known = append(*known, sarifRule{rule, sarifText{text}})
 		}

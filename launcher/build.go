@@ -1,15 +1,14 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // goOptions are the build flags of go run that name no other code: -exec, -overlay,
@@ -36,8 +35,7 @@ func readGo(name string, words []word) Target {
 		})
 		return t
 	case len(rest) == 0:
-		t.Opaque = "go run without a package"
-		return t
+		return t.unread("go run without a package")
 	}
 	for _, w := range valuesOf(options, "-C") {
 		t.Dir = w.text
@@ -50,8 +48,7 @@ func readGo(name string, words []word) Target {
 	}
 	p := goPackage(rest[0])
 	if p.Ecosystem == "" {
-		t.Opaque = "not a Go package: " + quote(p.Text)
-		return t
+		return t.unread("not a Go package: " + quote(p.Text))
 	}
 	t.Packages = []Package{p}
 	return t
@@ -90,7 +87,7 @@ func denoPackage(w word) (p Package, ok bool) {
 	case "npm":
 		return denoNPM(w), true
 	case "jsr":
-		return jsrPackage(w.suffix(len("jsr:")), len("jsr:")), true
+		return jsrPackage(w), true
 	case "http", "https":
 		return Package{Text: w.text, Ecosystem: HTTPS, Name: w.text, Pin: Unpinned, at: w.at}, true
 	}
@@ -121,20 +118,12 @@ func cutPath(s string) (name, path string) {
 	return s, ""
 }
 
-var jsrNameRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
-})
+var jsrNameRE = lazy.Regexp(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
 
-// jsrPackage reads "@scope/name[@version][/path]", which begins skip bytes into its word.
-func jsrPackage(w word, skip int) Package {
+// jsrPackage reads "jsr:[/]@scope/name[@version][/path]".
+func jsrPackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
-	if skip > 0 {
-		p.Text = "jsr:" + w.text
-		if !p.at.shell {
-			p.at.start -= skip
-		}
-	}
-	rest, path := cutPath(strings.TrimPrefix(w.text, "/"))
+	rest, path := cutPath(strings.TrimPrefix(strings.TrimPrefix(w.text, "jsr:"), "/"))
 	p.Name, p.Spec = splitNPM(rest)
 	if !jsrNameRE().MatchString(p.Name) {
 		return Package{Text: p.Text}
@@ -170,44 +159,25 @@ func readDNX(name string, words []word) Target {
 	t := Target{Launcher: name, Fetches: true}
 	options, rest, unknown := dnxOptions.readOptions(words)
 	if unknown != "" {
-		t.Opaque = unknownOption(name, unknown)
-		return t
+		return t.unread(unknownOption(name, unknown))
 	}
 	if len(rest) == 0 {
-		t.Opaque, t.Fetches = name+" without a package", false
-		return t
+		return opaqueTarget(name, name+" without a package", nil)
 	}
 	p := nugetPackage(rest[0])
-	rest = rest[1:]
-	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") && rest[0].text != "--" {
-		n := 1
-		if o, _, u := dnxOptions.readOptions(rest[:1]); u != "" {
-			if o, _, u = dnxOptions.readOptions(rest[:min(2, len(rest))]); u != "" {
-				t.Opaque = unknownOption(name, u)
-				return t
-			}
-			n = 2
-			options = append(options, o...)
-		} else {
-			options = append(options, o...)
-		}
-		rest = rest[n:]
+	more, rest, unknown := dnxOptions.readOptions(rest[1:])
+	if unknown != "" {
+		return t.unread(unknownOption(name, unknown))
 	}
-	if len(rest) > 0 && rest[0].text == "--" {
-		rest = rest[1:]
-	}
-	versions := valuesOf(options, "--version")
+	versions := valuesOf(append(options, more...), "--version")
 	switch {
 	case p.Ecosystem == "":
-		t.Opaque = "not a package of the NuGet registry: " + quote(p.Text)
-		return t
+		return t.unread("not a package of the NuGet registry: " + quote(p.Text))
 	case len(versions) > 1 || len(versions) == 1 && p.Spec != "":
-		t.Opaque = name + " is given several versions"
-		return t
+		return t.unread(name + " is given several versions")
 	case len(versions) == 1:
-		at := versions[0].at
 		text := p.Text
-		p = nugetPackage(word{p.Name + "@" + versions[0].text, at})
+		p = nugetPackage(word{p.Name + "@" + versions[0].text, versions[0].at})
 		p.Text, p.before, p.after = text+" --version "+versions[0].text, "", ""
 		p.bare = true
 	}
@@ -223,10 +193,8 @@ func nugetPackage(w word) Package {
 		return Package{Text: w.text}
 	}
 	p.Ecosystem, p.before = NuGet, p.Name+"@"
-	ref, err := artifact.NewNuGet(p.Name, p.Spec)
-	if err == nil {
-		p.Ref = ref
-	}
+	var err error
+	p.Ref, err = artifact.NewNuGet(p.Name, p.Spec)
 	p.Pin = pinOf(p.Spec, err == nil)
 	return p
 }

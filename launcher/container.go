@@ -2,13 +2,12 @@ package launcher
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // containerOptions are those of "run" of the container engines. The engines agree on the
@@ -66,38 +65,29 @@ func readContainer(engine string, words []word) Target {
 	t := Target{Launcher: launcher, Fetches: true}
 	switch {
 	case unknown != "":
-		t.Opaque = unknownOption(launcher, unknown)
-		return t
+		return t.unread(unknownOption(launcher, unknown))
 	case isGiven(options, "--rootfs"):
-		t.Opaque, t.Fetches = launcher+" --rootfs runs a directory", false
-		return t
+		return opaqueTarget(launcher, launcher+" --rootfs runs a directory", nil)
 	case len(rest) == 0:
-		t.Opaque, t.Fetches = launcher+" without an image", false
-		return t
+		return opaqueTarget(launcher, launcher+" without an image", nil)
 	}
 	for _, w := range valuesOf(options, "--entrypoint") {
 		t.Bin = w.text
 	}
 	p := imagePackage(rest[0])
 	if p.Ecosystem == "" {
-		t.Opaque = "not an image: " + quote(p.Text)
-		return t
+		return t.unread("not an image: " + quote(p.Text))
 	}
 	t.Packages, t.Args = []Package{p}, texts(rest[1:])
 	return t
 }
 
-var digestRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-})
+var digestRE = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
 
 // imagePackage reads "[host/]repository[:tag][@sha256:…]".
 func imagePackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
-	for _, prefix := range []string{"docker://"} { // podman
-		w.text = strings.TrimPrefix(w.text, prefix)
-	}
-	named, sum, hasDigest := strings.Cut(w.text, "@")
+	named, sum, hasDigest := strings.Cut(strings.TrimPrefix(w.text, "docker://"), "@") // so podman writes it
 	repo, tag := named, ""
 	if i := strings.LastIndexByte(named, ':'); i > strings.LastIndexByte(named, '/') {
 		repo, tag = named[:i], named[i+1:]
@@ -119,9 +109,7 @@ func imagePackage(w word) Package {
 	default:
 		p.Pin = Unpinned // the engine takes the tag latest
 	}
-	if ref, err := artifact.NewOCI(full); err == nil {
-		p.Ref = ref
-	}
+	p.Ref, _ = artifact.NewOCI(full)
 	return p
 }
 

@@ -3,10 +3,10 @@ package launcher
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // interpreter is how an interpreter's command line is read: options that load no code,
@@ -53,9 +53,7 @@ var interpreterAliases = map[string]string{
 	"py": "python", "bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
-var versionSuffix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
-})
+var versionSuffix = lazy.Regexp(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
@@ -90,8 +88,7 @@ func (i interpreter) read(name string, words []word) Target {
 	case len(rest) > 0 && rest[0].text == i.first:
 		rest = rest[1:]
 	case !i.paths || len(rest) == 0 || !strings.Contains(rest[0].text, "/"):
-		t.Opaque = name + " without '" + i.first + "', which alone says that a file follows"
-		return t
+		return t.unread(name + " without '" + i.first + "', which alone says that a file follows")
 	}
 	for n, w := range rest {
 		arg := w.text
@@ -108,17 +105,14 @@ func (i interpreter) read(name string, words []word) Target {
 		case i.isHarmlessOption(arg):
 			continue
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "@"):
-			t.Opaque = "the option " + arg + " of " + name + " may run code that no hash covers"
-			return t
+			return t.unread("the option " + arg + " of " + name + " may run code that no hash covers")
 		case i.file != "":
-			t.Opaque = name + " without " + i.file
-			return t
+			return t.unread(name + " without " + i.file)
 		}
 		if i.first != "" {
 			if p, ok := denoPackage(w); ok {
 				if p.Ecosystem == "" || name != "deno" {
-					t.Opaque = name + " run " + quote(arg) + " names nothing that is known here"
-					return t
+					return t.unread(name + " run " + quote(arg) + " names nothing that is known here")
 				}
 				t.Packages, t.Args = []Package{p}, texts(rest[n+1:])
 				t.Launcher = name + " run"
@@ -128,8 +122,7 @@ func (i interpreter) read(name string, words []word) Target {
 		t.File, t.Direct = arg, true
 		return t
 	}
-	t.Opaque = name + " without a file"
-	return t
+	return t.unread(name + " without a file")
 }
 
 // launcherBehind returns the launcher whose program t, which an interpreter runs, is: "python -m pipx run ...",
@@ -153,7 +146,8 @@ var ofNode = []string{"npx", "npm", "pnpm", "pnpx", "yarn"}
 // npx-cli.js, what yarn keeps in a project (yarn-4.9.1.cjs), or the file of a package called so, .../pnpm/bin/pnpm.cjs
 // and .../yarn/lib/cli.js.
 func launcherIn(file string) string {
-	base := path.Base(strings.ToLower(strings.ReplaceAll(file, `\`, "/")))
+	file = strings.ToLower(strings.ReplaceAll(file, `\`, "/"))
+	base := path.Base(file)
 	name := strings.TrimSuffix(base, path.Ext(base))
 	if versioned, _, ok := strings.Cut(base, "-"); ok && versioned == "yarn" {
 		return "yarn"
@@ -162,7 +156,7 @@ func launcherIn(file string) string {
 		(isCommand || base == name) {
 		return found
 	}
-	parts := strings.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")), "/")
+	parts := strings.Split(file, "/")
 	if len(parts) < 3 {
 		return ""
 	}
@@ -217,6 +211,4 @@ func CheckShebang(name string, args []string, file string) string {
 }
 
 // plainOption is one that names no file.
-var plainOption = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^--?[A-Za-z0-9-]+$`)
-})
+var plainOption = lazy.Regexp(`^--?[A-Za-z0-9-]+$`)

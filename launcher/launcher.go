@@ -66,10 +66,10 @@ package launcher
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Target is what a command line runs.
@@ -218,10 +218,8 @@ func wholeLine(command string) (program string, ok bool) {
 }
 
 // filledIn is a text that a client replaces by something else, with what stands there without a value.
-var filledIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}` +
-		`|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
-})
+var filledIn = lazy.Regexp(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}` +
+	`|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
 
 // chosenLater reports whether a client fills in the name of the program of a command, not just its directory, and what
 // that is without a value: "npx" of "${RUNNER:-npx}".
@@ -339,5 +337,11 @@ func commandName(command string) string {
 
 // opaqueTarget is the target of a command line that cannot be read, and why.
 func opaqueTarget(launcher, why string, words []word) Target {
-	return Target{Launcher: launcher, Args: texts(words), Opaque: why}
+	return Target{Launcher: launcher, Args: texts(words)}.unread(why)
+}
+
+// unread is t as that of a command line that cannot be read, and why.
+func (t Target) unread(why string) Target {
+	t.Opaque = why
+	return t
 }

@@ -1,12 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Ref is the name of an artifact.
@@ -81,8 +80,7 @@ func readNPX(name string, words []word) Target {
 	t := Target{Launcher: name, Fetches: true}
 	switch {
 	case unknown != "":
-		t.Opaque = unknownOption(name, unknown)
-		return t
+		return t.unread(unknownOption(name, unknown))
 	case isGiven(options, "-c", "--call", "--shell-mode"):
 		t.Opaque, t.Shell = name+" --call runs a shell line", true
 		return t
@@ -92,8 +90,7 @@ func readNPX(name string, words []word) Target {
 	}
 	switch {
 	case len(rest) == 0 && len(t.Packages) == 0:
-		t.Opaque, t.Fetches = name+" without a package", false
-		return t
+		return opaqueTarget(name, name+" without a package", nil)
 	case len(t.Packages) == 0:
 		t.Packages, rest = []Package{npmPackage(rest[0])}, rest[1:]
 	case len(rest) > 0:
@@ -113,23 +110,15 @@ func readNPX(name string, words []word) Target {
 func isLocal(name string) bool { return localPath().MatchString(name) }
 
 // localPath is the beginning of a path, which a client may fill in.
-var localPath = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
-		`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
-})
+var localPath = lazy.Regexp(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
+	`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
 
 var (
-	commitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[0-9a-f]{40}$`)
-	})
-	tagRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
-	})
+	commitRE = lazy.Regexp(`^[0-9a-f]{40}$`)
+	tagRE    = lazy.Regexp(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
-	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
-			`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
-	})
+	npmGitRE = lazy.Regexp(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
+		`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
 )
 
 // npmPackage reads "[@scope/]name[@version, range or tag]", or a git repository. What
@@ -147,10 +136,8 @@ func npmPackage(w word) Package {
 		return p
 	}
 	p.Ecosystem, p.before = NPM, p.Name+"@"
-	ref, err := artifact.NewNPM(p.Name, p.Spec)
-	if err == nil {
-		p.Ref = ref
-	}
+	var err error
+	p.Ref, err = artifact.NewNPM(p.Name, p.Spec)
 	p.Pin = pinOf(p.Spec, err == nil)
 	return p
 }

@@ -1,12 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // uvxOptions are those of uvx and uv tool run that do not change where packages come
@@ -91,8 +90,7 @@ func readUVX(name string, words []word) Target {
 	options, rest, unknown := uvxOptions.readOptions(words)
 	t := Target{Launcher: name, IgnoredOptions: ignoredOptions(options, choosing...), Fetches: true}
 	if unknown != "" {
-		t.Opaque = unknownOption(name, unknown)
-		return t
+		return t.unread(unknownOption(name, unknown))
 	}
 	from := valuesOf(options, "--from")
 	switch {
@@ -100,8 +98,7 @@ func readUVX(name string, words []word) Target {
 		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	case len(from) > 1:
-		t.Opaque = name + " with --from twice"
-		return t
+		return t.unread(name + " with --from twice")
 	case len(from) == 1:
 		t.Packages = []Package{requirementPackage(from[0])}
 		t.Bin = rest[0].text
@@ -135,15 +132,11 @@ func splitRequirements(w word) []word {
 		return []word{w}
 	}
 	var out []word
-	for start := 0; start <= len(w.text); {
-		end := strings.IndexByte(w.text[start:], ',')
-		if end < 0 {
-			end = len(w.text) - start
-		}
-		part := w.suffix(start)
-		part.text, part.at.end = part.text[:end], part.at.start+end
-		out = append(out, part)
-		start += end + 1
+	start := w.at.start
+	for text := range strings.SplitSeq(w.text, ",") {
+		end := start + len(text)
+		out = append(out, word{text, place{w.at.arg, start, end, false}})
+		start = end + 1
 	}
 	return out
 }
@@ -158,17 +151,14 @@ func readPipx(name string, words []word) Target {
 	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":
-		t.Opaque = unknownOption(name, unknown)
-		return t
+		return t.unread(unknownOption(name, unknown))
 	case isGiven(options, "--pip-args", "--index-url", "-i", "--path"):
-		t.Opaque = name + " gets packages from elsewhere than the package index"
-		return t
+		return t.unread(name + " gets packages from elsewhere than the package index")
 	case len(rest) == 0:
 		t.Opaque, t.Fetches = name+" without a package", false
 		return t
 	case len(spec) > 1:
-		t.Opaque = name + " with --spec twice"
-		return t
+		return t.unread(name + " with --spec twice")
 	case len(spec) == 1:
 		t.Packages = []Package{requirementPackage(spec[0])}
 		t.Bin = rest[0].text
@@ -191,11 +181,9 @@ func readUVRun(words []word, before []option) Target {
 	t := Target{Launcher: "uv run", Fetches: true}
 	switch {
 	case unknown != "":
-		t.Opaque = unknownOption(t.Launcher, unknown)
-		return t
+		return t.unread(unknownOption(t.Launcher, unknown))
 	case len(rest) == 0:
-		t.Opaque, t.Fetches = "uv run without a command", false
-		return t
+		return opaqueTarget(t.Launcher, "uv run without a command", nil)
 	}
 	places := slices.Concat(before, options)
 	for _, w := range valuesOf(places, "--directory") {
@@ -255,9 +243,7 @@ func (t Target) OutsideProject() []string {
 }
 
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
-var requirementRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
-})
+var requirementRE = lazy.Regexp(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
 
 // requirementPackage reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
 func requirementPackage(w word) Package {

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // The rules about how a server is started. Package policy decides which refuse.
@@ -230,7 +229,7 @@ func (t Target) Reaches() string {
 }
 
 // webURL is the beginning of a URL of http or https.
-var webURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?://`) })
+var webURL = lazy.Regexp(`(?i)^https?://`)
 
 // HashedAlone returns the launcher or interpreter whose hash is all that a hash of the command is,
 // and what it runs; "" if the command itself is what runs.

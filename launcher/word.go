@@ -3,12 +3,11 @@ package launcher
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // word is one word of a command line, and where it stands.
@@ -213,13 +212,9 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 // took their place.
 var (
 	// pypiSpec is "@1.0" or "@latest" of uv, or comparisons.
-	pypiSpec = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:@\s*[\w.+!-]+|[<>=!~]=?=?\s*[\w.+!*-]+(?:\s*,\s*[<>=!~]=?=?\s*[\w.+!*-]+)*)?$`)
-	})
+	pypiSpec = lazy.Regexp(`^(?:@\s*[\w.+!-]+|[<>=!~]=?=?\s*[\w.+!*-]+(?:\s*,\s*[<>=!~]=?=?\s*[\w.+!*-]+)*)?$`)
 	// otherSpec is one word, or comparisons.
-	otherSpec = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
-	})
+	otherSpec = lazy.Regexp(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
 )
 
 // holdsOnlyVersion reports whether an exact version can stand in the place of p's own and nothing is lost.
@@ -240,7 +235,7 @@ func (p Package) accepts(version string) bool {
 	case NPM:
 		again = npmPackage(word{text: p.Name + "@" + version})
 	case JSR:
-		again = jsrPackage(word{text: p.Name + "@" + version}, 0)
+		again = jsrPackage(word{text: "jsr:" + p.Name + "@" + version})
 	case PyPI:
 		_, err := artifact.NewPyPI(p.Name, version, "")
 		return err == nil

@@ -1,11 +1,11 @@
 package launcher
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // wrapperReader returns what reads the arguments of a program that starts the one that they
@@ -102,9 +102,7 @@ func ChangesLoading(name string) bool {
 	return slices.Contains(loaderVariables, upper) || slices.ContainsFunc(loaderPrefixes, begins)
 }
 
-var assignmentRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-})
+var assignmentRE = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // skipAssignments returns the words behind leading NAME=VALUE words; bad is the first name
 // among them that changes what is run.
@@ -175,18 +173,12 @@ func readWindowsShell(name string, words []word, depth int) Target {
 	if len(words) == 1 && strings.ContainsRune(words[0].text, ' ') {
 		line := words[0]
 		words = nil
-		for start := 0; start < len(line.text); {
-			if line.text[start] == ' ' {
-				start++
-				continue
+		start := line.at.start
+		for text := range strings.SplitSeq(line.text, " ") {
+			if end := start + len(text); text != "" {
+				words = append(words, word{text, place{line.at.arg, start, end, true}})
 			}
-			end := start
-			for end < len(line.text) && line.text[end] != ' ' {
-				end++
-			}
-			at := place{line.at.arg, line.at.start + start, line.at.start + end, true}
-			words = append(words, word{line.text[start:end], at})
-			start = end
+			start += len(text) + 1
 		}
 	}
 	return readWrapped(name, words, depth, false)
@@ -223,8 +215,7 @@ func readShell(name string, words []word, depth int) Target {
 	line, bad := skipAssignments(line)
 	adds := len(line) < whole
 	if bad != "" {
-		t.Opaque = "the shell line sets " + bad + ", which changes what is run"
-		return t
+		return t.unread("the shell line sets " + bad + ", which changes what is run")
 	}
 	if len(line) > 0 && line[0].text == "exec" {
 		line = line[1:]
@@ -263,16 +254,9 @@ func splitSimpleCommand(w word) (words []word, ok bool) {
 			switch c := s[i]; c {
 			case ' ', '\t':
 				break text
-			case '\'':
-				end := strings.IndexByte(s[i+1:], '\'')
-				if end < 0 {
-					return nil, false
-				}
-				b.WriteString(s[i+1 : i+1+end])
-				i += end + 2
-			case '"':
-				end := strings.IndexByte(s[i+1:], '"')
-				if end < 0 || strings.ContainsAny(s[i+1:i+1+end], "$`\\!") {
+			case '\'', '"':
+				end := strings.IndexByte(s[i+1:], c)
+				if end < 0 || c == '"' && strings.ContainsAny(s[i+1:i+1+end], "$`\\!") {
 					return nil, false
 				}
 				b.WriteString(s[i+1 : i+1+end])

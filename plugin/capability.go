@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -29,9 +28,7 @@ type RegisteredTool struct {
 }
 
 // toolNamePattern is what MCP clients take for the name of a tool.
-var toolNamePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
-})
+var toolNamePattern = lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // decodeText reads a member of JSON that is a string, null or not there.
 func decodeText(raw json.RawMessage, to *string) bool {

@@ -100,9 +100,8 @@ package plugin
 
 import (
 	"encoding/json"
-	"regexp"
-	"sync"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -163,9 +162,7 @@ type Member struct {
 	Value json.RawMessage
 }
 
-var namePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9_-]{1,100}$`)
-})
+var namePattern = lazy.Regexp(`^[a-z0-9_-]{1,100}$`)
 
 // CheckName reports whether name can be that of a plugin.
 func CheckName(name string) bool { return namePattern().MatchString(name) }

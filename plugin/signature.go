@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -189,9 +190,7 @@ func parseSignatureFile(data []byte) (Signature, error) {
 		if err := surface.DecodeKnown(text, &s); err != nil {
 			return Signature{}, err
 		}
-		if s.Signature.Signature == "" {
-			s.Signature.Signature = s.Sig
-		}
+		s.Signature.Signature = cmp.Or(s.Signature.Signature, s.Sig)
 		if s.Signature.Signature == "" {
 			return Signature{}, errors.New("there is no signature in it")
 		}

@@ -3,11 +3,10 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -17,9 +16,7 @@ const (
 	MaxKeys     = 1000
 )
 
-var keyID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
-})
+var keyID = lazy.Regexp(`^[A-Za-z0-9._-]{1,200}$`)
 
 // TrustedKey is one trusted key.
 type TrustedKey struct {

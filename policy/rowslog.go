@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"regexp"
-	"sync"
-
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Rows about a registry's log: its key, its checkpoints, and what its entries say of records.
@@ -116,9 +114,7 @@ var (
 )
 
 // recordName matches the name and version of a record that need no quotes on a command line.
-var recordName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9._/@+-]+@[A-Za-z0-9.+-]+$`)
-})
+var recordName = lazy.Regexp(`^[A-Za-z0-9._/@+-]+@[A-Za-z0-9.+-]+$`)
 
 // tellFinding names the record that a registry found something about, and the command that takes out what has it.
 func tellFinding(_ Flow, e evidence.Evidence) string {

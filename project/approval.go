@@ -284,12 +284,17 @@ func (s ServerLock) Approvable() digest.Digest {
 // ConsentUnlocked is the digest that the approval of a server without a lock entry is bound
 // to: its launch line, the interpreter of this machine, and arguments for 'run'.
 func ConsentUnlocked(l LaunchLock, r *Runtime, extra []string) digest.Digest {
+	return ConsentWith(consentTo("hallmark-consent-unlocked-v1", l.Digest(), r), extra)
+}
+
+// consentTo is a digest of what is approved and of the interpreter, which may be nil; form says what it is of.
+func consentTo(form string, what digest.Digest, r *Runtime) digest.Digest {
 	h := digest.NewHasher()
-	fmt.Fprintf(h, "hallmark-consent-unlocked-v1\n%s\n", l.Digest())
+	fmt.Fprintf(h, "%s\n%s\n", form, what)
 	if r != nil {
 		fmt.Fprintf(h, "%q %s %q\n", r.Path, r.Digest, r.Version)
 	}
-	return ConsentWith(h.Digest(digest.SHA256), extra)
+	return h.Digest(digest.SHA256)
 }
 
 // ConsentWith is the digest that an approval is bound to which is about arguments for 'run'
@@ -306,10 +311,5 @@ func ConsentWith(consent digest.Digest, extra []string) digest.Digest {
 // Consent is the digest that an approval is bound to: the entry and the interpreter
 // that this machine would start it with.
 func Consent(s ServerLock, r *Runtime) digest.Digest {
-	h := digest.NewHasher()
-	fmt.Fprintf(h, "hallmark-consent-v1\n%s\n", s.Approvable())
-	if r != nil {
-		fmt.Fprintf(h, "%q %s %q\n", r.Path, r.Digest, r.Version)
-	}
-	return h.Digest(digest.SHA256)
+	return consentTo("hallmark-consent-v1", s.Approvable(), r)
 }

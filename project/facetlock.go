@@ -62,8 +62,5 @@ func AssetsDigest(assets map[string]digest.Digest) digest.Digest {
 
 // ProofDigest is the digest under which the proof is admitted; zero if there is none.
 func (l FacetLock) ProofDigest() digest.Digest {
-	if l.Proof == "" {
-		return digest.Digest{}
-	}
-	return digest.FromBytes([]byte(l.Proof))
+	return digestOfProof(l.Proof)
 }

@@ -46,6 +46,14 @@ func downloads(t launcher.Target, launchers ...string) bool {
 		slices.Contains(launchers, t.Launcher)
 }
 
+// checkRefOf refuses an entry whose ref is not of a kind of artifacts, which messages call title.
+func checkRefOf(s ServerLock, kind artifact.Kind, title string) error {
+	if ref, err := artifact.Parse(s.Ref); err != nil || ref.Kind() != kind {
+		return fmt.Errorf("ref %+q is no %s", s.Ref, title)
+	}
+	return nil
+}
+
 // whyUnnamed says that an entry is not of what a declaration names, unless fits.
 func whyUnnamed(fits bool, named launcher.Package, s ServerLock) string {
 	if fits {

@@ -23,13 +23,7 @@ var kindGo = serverKind{
 			strings.TrimSuffix(ref.Version(), "+incompatible") == strings.TrimSuffix(named.Spec, "+incompatible")
 		return whyUnnamed(err == nil && s.Entry == named.Name && sameVersion, named, s)
 	},
-	checkRef: func(s ServerLock) error {
-		ref, err := artifact.Parse(s.Ref)
-		if err != nil || ref.Kind() != artifact.Go {
-			return fmt.Errorf("ref %+q is no module of Go", s.Ref)
-		}
-		return nil
-	},
+	checkRef: func(s ServerLock) error { return checkRefOf(s, artifact.Go, "module of Go") },
 	checkEntry: func(s ServerLock) error {
 		ref, err := artifact.Parse(s.Ref)
 		if err != nil {

@@ -16,13 +16,7 @@ var kindNPM = serverKind{
 		return downloads(t, "npx") && len(t.Packages) == 1 && t.Packages[0].Ecosystem == launcher.NPM
 	},
 	whyOther: whyOtherPackage,
-	checkRef: func(s ServerLock) error {
-		ref, err := artifact.Parse(s.Ref)
-		if err != nil || ref.Kind() != artifact.NPM {
-			return fmt.Errorf("ref %+q is no npm package", s.Ref)
-		}
-		return nil
-	},
+	checkRef: func(s ServerLock) error { return checkRefOf(s, artifact.NPM, "npm package") },
 	checkEntry: func(s ServerLock) error {
 		ref, err := artifact.Parse(s.Ref)
 		if err != nil {

@@ -2,11 +2,10 @@ package project
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -34,6 +33,4 @@ var kindPyPI = serverKind{
 }
 
 // entryRE is an entry point of a Python package: a module, and an object in it.
-var entryRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
-})
+var entryRE = lazy.Regexp(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)

@@ -27,50 +27,31 @@ func ServerKinds() []ServerKind {
 	return names
 }
 
-// kind is the value of k in the table.
-func (k ServerKind) kind() (serverKind, bool) {
-	i := slices.IndexFunc(serverKinds, func(known serverKind) bool { return known.name == k })
-	if i < 0 {
-		return serverKind{}, false
+// kind is the value of k in the table; zero if k is not known.
+func (k ServerKind) kind() serverKind {
+	if i := slices.IndexFunc(serverKinds, func(known serverKind) bool { return known.name == k }); i >= 0 {
+		return serverKinds[i]
 	}
-	return serverKinds[i], true
+	return serverKind{}
 }
 
 // Known reports whether this build knows the kind.
-func (k ServerKind) Known() bool {
-	_, ok := k.kind()
-	return ok
-}
+func (k ServerKind) Known() bool { return k.kind().name != "" }
 
 // Remote reports whether servers of the kind are reached by a URL: no bytes of them are locked.
-func (k ServerKind) Remote() bool {
-	kind, _ := k.kind()
-	return kind.remote
-}
+func (k ServerKind) Remote() bool { return k.kind().remote }
 
 // Pulled reports whether servers of the kind are images, which a container engine pulls by their digest.
-func (k ServerKind) Pulled() bool {
-	kind, _ := k.kind()
-	return kind.pulled
-}
+func (k ServerKind) Pulled() bool { return k.kind().pulled }
 
 // Local reports whether servers of the kind are files of this disk.
-func (k ServerKind) Local() bool {
-	kind, _ := k.kind()
-	return kind.local
-}
+func (k ServerKind) Local() bool { return k.kind().local }
 
 // Built reports whether programs of the kind are built on the machine that starts them.
-func (k ServerKind) Built() bool {
-	kind, _ := k.kind()
-	return kind.built
-}
+func (k ServerKind) Built() bool { return k.kind().built }
 
 // Engines are the resolvers that can have made the closure of an entry; nil if the kind has no closure.
-func (k ServerKind) Engines() []string {
-	kind, _ := k.kind()
-	return slices.Clone(kind.engines)
-}
+func (k ServerKind) Engines() []string { return slices.Clone(k.kind().engines) }
 
 // HasClosure reports whether each entry of the kind has a closure.
 func (k ServerKind) HasClosure() bool { return len(k.Engines()) > 0 }
@@ -98,7 +79,7 @@ func (s Server) KindOf(t launcher.Target) ServerKind {
 // WhyOther says why an entry is not of what a declaration of the entry's kind names, or "".
 func (s ServerLock) WhyOther(declared Server) string {
 	t := launcher.Parse(declared.Command, declared.Arguments)
-	kind, _ := s.Source.kind()
+	kind := s.Source.kind()
 	if kind.whyOther == nil || declared.KindOf(t) != s.Source {
 		return ""
 	}

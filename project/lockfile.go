@@ -117,10 +117,7 @@ func decodeLock(data []byte) (*Lock, error) {
 	if err := decodeSealed(data, &w, func() (sealedParts, error) { return entryParts(data) }); err != nil {
 		return nil, err
 	}
-	l := &Lock{version: w.Version}
-	if w.Facets != nil {
-		l.facets = map[string]FacetLock{}
-	}
+	l := &Lock{version: w.Version, facets: map[string]FacetLock{}}
 	for name, f := range w.Facets {
 		l.facets[name] = f.FacetLock
 	}

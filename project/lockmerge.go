@@ -35,10 +35,8 @@ func MergeLocks(base, ours, theirs *Lock, take map[string]Side) (merged *Lock, c
 func mergeEntries[E any](base, ours, theirs map[string]E, take map[string]Side,
 	unite func(one, other E) (united E, alike, ok bool)) (merged map[string]E, conflicts []string) {
 	merged = map[string]E{}
-	names := maps.Clone(ours)
-	if names == nil {
-		names = map[string]E{}
-	}
+	names := map[string]E{}
+	maps.Copy(names, ours)
 	maps.Copy(names, theirs)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b, o, t := entryOf(base, name), entryOf(ours, name), entryOf(theirs, name)

@@ -27,10 +27,14 @@ func (r RecordLock) ProofSubject() string { return "log proof of " + r.Subject()
 
 // ProofDigest is the digest under which the proof is admitted; zero if there is none.
 func (r RecordLock) ProofDigest() digest.Digest {
-	if r.Proof == "" {
+	return digestOfProof(r.Proof)
+}
+
+func digestOfProof(proof string) digest.Digest {
+	if proof == "" {
 		return digest.Digest{}
 	}
-	return digest.FromBytes([]byte(r.Proof))
+	return digest.FromBytes([]byte(proof))
 }
 
 // samePlace reports whether two entries are of the same record of the same registry.

@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -22,9 +22,7 @@ const (
 )
 
 var (
-	headerRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
-	})
+	headerRE    = lazy.Regexp(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
 	referenceRE = regexp.MustCompile(`\$\{([^}]*)\}`)
 )
 

@@ -13,7 +13,7 @@ import (
 
 // complete fills in what the rest of the entry says and its text leaves out.
 func (s ServerLock) complete() ServerLock {
-	if kind, _ := s.Source.kind(); kind.complete != nil {
+	if kind := s.Source.kind(); kind.complete != nil {
 		kind.complete(&s)
 	}
 	return s
@@ -22,7 +22,7 @@ func (s ServerLock) complete() ServerLock {
 // check refuses an entry that Hallmark would not have written: a lock comes from a
 // checkout, and what it names is executed.
 func (s ServerLock) check() error {
-	kind, known := s.Source.kind()
+	kind := s.Source.kind()
 	switch {
 	case !kind.remote && s.Artifacts[s.Ref].IsZero():
 		return fmt.Errorf("ref %+q is not among the artifacts", s.Ref)
@@ -30,7 +30,7 @@ func (s ServerLock) check() error {
 		return fmt.Errorf("%+q is not among the artifacts", TreeKey(s.Launch.Tree))
 	case s.Surface.IsZero() || s.APISurface.IsZero():
 		return errors.New("has no surface")
-	case !known:
+	case !s.Source.Known():
 		return fmt.Errorf("unknown source %+q", s.Source)
 	}
 	for _, check := range []func(ServerLock, serverKind) error{
@@ -153,7 +153,7 @@ func (s ServerLock) checkMembers() error {
 			return fmt.Errorf("has no %s, which an entry of source %q has", m.name, s.Source)
 		}
 	}
-	if kind, _ := s.Source.kind(); kind.checkLaunch != nil {
+	if kind := s.Source.kind(); kind.checkLaunch != nil {
 		return kind.checkLaunch(s)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,14 +96,7 @@ func (c *Closure) encodeWheels() ([]byte, error) {
 		}
 		w.Packages = append(w.Packages, wheelsPack{p.Ref.Name(), p.Ref.Version(), p.Marker, wheels})
 	}
-	plain, err := machine.Marshal(w)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Indent(&b, plain, "", "  ")
-	b.WriteByte('\n')
-	return b.Bytes(), err
+	return machine.MarshalIndented(w)
 }
 
 // resolvedFile is one file as both resolvers describe it.

@@ -71,9 +71,7 @@ func setAt(raw []byte, path []string, value any, unit string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if unit == "" {
-		unit = l.indent
-	}
+	unit = cmp.Or(unit, l.indent)
 	switch {
 	case l.end > 0 && len(path) == 1:
 		return slices.Concat(raw[:l.start], []byte(l.format(value, l.indent, unit)), raw[l.end:]), nil
@@ -144,13 +142,8 @@ func (l layout) format(value any, indent, unit string) string {
 
 // quote writes a JSON string without the escapes that HTML alone needs.
 func quote(s string) string {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(s) != nil {
-		return `""` // unreachable: strings always encode
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	text, _ := encode(s) // strings always encode
+	return string(text)
 }
 
 // findLayout reads the style of a JSON object, and where its value of member is.
@@ -225,7 +218,7 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("server.json: _meta %s is not an object", publisherMeta)
 	}
 	provided = setMember(provided, "file_hashes", hashes)
-	text, err := encodeObject(provided)
+	text, err := encode(provided)
 	if err != nil {
 		return nil, fmt.Errorf("server.json: %w", err)
 	}
@@ -233,8 +226,8 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("server.json: with file_hashes, _meta %s has %d bytes, and at most %d are allowed",
 			publisherMeta, len(text), MaxPublisherMeta)
 	}
-	if text, err = encodeObject(setMember(meta, publisherMeta, text)); err == nil {
-		text, err = encodeObject(setMember(doc, "_meta", text))
+	if text, err = encode(setMember(meta, publisherMeta, text)); err == nil {
+		text, err = encode(setMember(doc, "_meta", text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("server.json: %w", err)
@@ -251,11 +244,11 @@ func setMember(m map[string]json.RawMessage, key string, value json.RawMessage) 
 	return m
 }
 
-// encodeObject writes an object in compact form, without the escapes that HTML alone needs.
-func encodeObject(m map[string]json.RawMessage) (json.RawMessage, error) {
+// encode writes an object in compact form, without the escapes that HTML alone needs.
+func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(m)
+	err := enc.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

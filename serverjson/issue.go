@@ -37,11 +37,7 @@ type Issue struct {
 
 // String is one line, path and message, escaped.
 func (i Issue) String() string {
-	path := i.Path
-	if path == "" {
-		path = "document"
-	}
-	return surface.Escape(path) + ": " + surface.EscapeSentence(i.Message)
+	return surface.Escape(cmp.Or(i.Path, "document")) + ": " + surface.EscapeSentence(i.Message)
 }
 
 // Issues is a list of problems.

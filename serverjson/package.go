@@ -271,12 +271,7 @@ func (v *validation) refuseMember(d *Document, path, value, registryType string)
 
 // hasError reports whether an error was reported at path.
 func (v *validation) hasError(path string) bool {
-	for _, i := range v.issues {
-		if i.Path == path && i.Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.issues, func(i Issue) bool { return i.Path == path && i.Severity == SeverityError })
 }
 
 // clip bounds text from outside that enters a message.

@@ -2,6 +2,7 @@ package serverjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -212,9 +213,7 @@ func (d *Document) addLocated(l packageLocation) {
 		d.location = l.URL
 		p.splitName()
 	}
-	if p.Version == "" {
-		p.Version = d.Version
-	}
+	p.Version = cmp.Or(p.Version, d.Version)
 	d.Packages = append(d.Packages, p)
 }
 

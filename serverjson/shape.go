@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -43,18 +43,10 @@ var (
 	boolean      = &shape{kind: isBoolean}
 	object       = &shape{kind: isObject} // with any members
 
-	hex64 = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-f0-9]{64}$`)
-	})
-	httpURL = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^https?://[^\s]+$`)
-	})
-	iconSize = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
-	})
-	schemaName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
-	})
+	hex64      = lazy.Regexp(`^[a-f0-9]{64}$`)
+	httpURL    = lazy.Regexp(`^https?://[^\s]+$`)
+	iconSize   = lazy.Regexp(`^([0-9]+x[0-9]+|any)$`)
+	schemaName = lazy.Regexp(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 	input = map[string]*shape{
 		"description": text, "isRequired": boolean, "isSecret": boolean,

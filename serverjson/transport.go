@@ -3,25 +3,19 @@ package serverjson
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 var (
-	placeholder = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\{([^{}]*)\}`)
-	})
+	placeholder = lazy.Regexp(`\{([^{}]*)\}`)
 
 	// headerName is a token of RFC 9110; variableName what no shell or kernel refuses.
-	headerName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	})
-	variableName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[^=\x00-\x20\x7f]+$`)
-	})
+	headerName   = lazy.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	variableName = lazy.Regexp(`^[^=\x00-\x20\x7f]+$`)
 )
 
 // checkPackage checks one package.

@@ -8,46 +8,36 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 var (
 	// serverName is tighter than the schema: both parts begin and end with a letter
 	// or digit, and have at least two.
-	serverName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
-	})
+	serverName = lazy.Regexp(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
 
-	gitHubRepository = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
-	})
-	gitLabRepository = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
-	})
-	subfolder = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
-	})
+	gitHubRepository = lazy.Regexp(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
+	gitLabRepository = lazy.Regexp(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
+	subfolder        = lazy.Regexp(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
 )
 
 // oneVersion matches a version with an optional suffix, of which ranges are made.
 const oneVersion = `v?\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z.-]+)?`
 
-var versionRange = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:` +
-		`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
-		`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
-		`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
-		`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX]` + // *, 1.x
-		`(?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // 1.*.0
-		`)$`)
-})
+var versionRange = lazy.Regexp(`^(?:` +
+	`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
+	`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
+	`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
+	`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX]` + // *, 1.x
+	`(?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // 1.*.0
+	`)$`)
 
 // Validate checks what the document says and returns all problems, by place. A missing
 // $schema is a warning.
@@ -158,9 +148,7 @@ func (v *validation) checkVersion(path, version string) {
 }
 
 // unfilled matches what a build was to fill in, and what a template tells its reader to write.
-var unfilled = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}|<[A-Za-z][^<>]*>`)
-})
+var unfilled = lazy.Regexp(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}|<[A-Za-z][^<>]*>`)
 
 // refusePlaceholder refuses a placeholder in a member that is taken as it stands, and reports whether there was one.
 func (v *validation) refusePlaceholder(path, value string) bool {

@@ -115,7 +115,7 @@ var (
 // spelledNames are the keys of a struct, those of what is embedded in it included.
 func spelledNames(t reflect.Type, tag string) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
-	for f := range fields(t) {
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
 		switch {
 		case name == "-" || !f.IsExported() && !f.Anonymous:
@@ -132,14 +132,4 @@ func spelledNames(t reflect.Type, tag string) map[string]reflect.Type {
 		}
 	}
 	return out
-}
-
-func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
 }

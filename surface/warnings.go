@@ -2,12 +2,12 @@ package surface
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // The kinds of warnings.
@@ -47,28 +47,26 @@ type Warning struct {
 
 // instructionPhrases are phrases that tool descriptions have no need for, matched in lower
 // case text without hidden characters and with single spaces.
-var instructionPhrases = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(strings.Join([]string{
-		`\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}` +
-			`\b(?:previous|prior|above|earlier|preceding|other|all|any|safety|system)\b.{0,20}` +
-			`\b(?:instruction|prompt|message|rule|guideline|direction|context|restriction|polic)`,
-		`\b(?:do not|don't|never|without)\b.{0,20}` +
-			`\b(?:tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|` +
-			`alert|alerting|show|showing|disclose|disclosing|ask|asking)\b.{0,25}\buser`,
-		`\b(?:hide|conceal|keep)\b.{0,40}\bfrom (?:the )?user`,
-		`</?\s*(?:important|system|instructions?|secret|hidden|admin|assistant|critical)\s*/?>`,
-		`\[/?(?:inst|system)\]|<\|[a-z_]{2,30}\|>|<<sys>>`,
-		`\byou are now\b|\bnew (?:system )?instructions?:|\bsystem prompt\b|\bas an ai\b`,
-		`\b(?:before|after|instead of|prior to) (?:using|calling|invoking|running|executing) ` +
-			`(?:this|any|other|another|the other|all)\b`,
-		`\b(?:must|always|should)\b.{0,20}\b(?:first )?(?:call|invoke|use|run|execute|read)\b.{0,20}` +
-			`\b(?:this tool|first|before|instead of)\b`,
-		`\b(?:read|send|include|pass|upload|attach|copy|post|forward|exfiltrate)\b.{0,60}` +
-			`(?:\.ssh\b|id_rsa|\.env\b|/etc/passwd|mcp\.json|private key|api[ _-]?keys?\b|` +
-			`credentials?\b|passwords?\b|conversation|chat history)`,
-		`~/\.(?:ssh|aws|cursor|config|kube|gnupg)\b`,
-	}, "|"))
-})
+var instructionPhrases = lazy.Regexp(strings.Join([]string{
+	`\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}` +
+		`\b(?:previous|prior|above|earlier|preceding|other|all|any|safety|system)\b.{0,20}` +
+		`\b(?:instruction|prompt|message|rule|guideline|direction|context|restriction|polic)`,
+	`\b(?:do not|don't|never|without)\b.{0,20}` +
+		`\b(?:tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|` +
+		`alert|alerting|show|showing|disclose|disclosing|ask|asking)\b.{0,25}\buser`,
+	`\b(?:hide|conceal|keep)\b.{0,40}\bfrom (?:the )?user`,
+	`</?\s*(?:important|system|instructions?|secret|hidden|admin|assistant|critical)\s*/?>`,
+	`\[/?(?:inst|system)\]|<\|[a-z_]{2,30}\|>|<<sys>>`,
+	`\byou are now\b|\bnew (?:system )?instructions?:|\bsystem prompt\b|\bas an ai\b`,
+	`\b(?:before|after|instead of|prior to) (?:using|calling|invoking|running|executing) ` +
+		`(?:this|any|other|another|the other|all)\b`,
+	`\b(?:must|always|should)\b.{0,20}\b(?:first )?(?:call|invoke|use|run|execute|read)\b.{0,20}` +
+		`\b(?:this tool|first|before|instead of)\b`,
+	`\b(?:read|send|include|pass|upload|attach|copy|post|forward|exfiltrate)\b.{0,60}` +
+		`(?:\.ssh\b|id_rsa|\.env\b|/etc/passwd|mcp\.json|private key|api[ _-]?keys?\b|` +
+		`credentials?\b|passwords?\b|conversation|chat history)`,
+	`~/\.(?:ssh|aws|cursor|config|kube|gnupg)\b`,
+}, "|"))
 
 // Warnings looks through every text of a surface, member names included. There is at most one
 // warning of a kind for each text, and at most [MaxWarnings] and a last one that says so.

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,15 +20,11 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	if l.Files == 0 {
-		l.Files = 200_000
-	}
+	l.Files = cmp.Or(l.Files, 200_000)
 	if l.Bytes == 0 {
 		l.Bytes = 8 << 30
 	}
-	if l.Depth == 0 {
-		l.Depth = 64
-	}
+	l.Depth = cmp.Or(l.Depth, 64)
 	return l
 }
 

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -18,10 +18,8 @@ import (
 // fieldChangesOf are the fields that differ: those of first in that order, then the others by name.
 func fieldChangesOf(before, now map[string]string, first []string) []FieldChange {
 	all := []FieldChange{}
-	names := maps.Clone(before)
-	if names == nil {
-		names = map[string]string{}
-	}
+	names := map[string]string{}
+	maps.Copy(names, before)
 	maps.Copy(names, now)
 	add := func(what string) {
 		if before[what] != now[what] {
@@ -58,14 +56,11 @@ func flatten(fields map[string]string, key string, v any) {
 	case string:
 		fields[key] = v
 	default:
-		var b bytes.Buffer
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		if e.Encode(v) != nil { // a date of TOML
-			b.Reset()
-			fmt.Fprint(&b, v)
+		text, err := machine.Marshal(v)
+		if err != nil { // a date of TOML
+			text = fmt.Append(nil, v)
 		}
-		fields[key] = strings.TrimSpace(b.String())
+		fields[key] = string(text)
 	}
 }
 
@@ -109,13 +104,9 @@ func (s *comparedSide) settings() map[string]string {
 }
 
 func (c *Changes) compareFacets(before, now *comparedSide) {
-	names := map[string]bool{}
-	for _, s := range []*comparedSide{before, now} {
-		for _, name := range append(s.Lock.Facets(), s.FacetNames()...) {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range inEither(before, now, func(s *comparedSide) []string {
+		return append(s.Lock.Facets(), s.FacetNames()...)
+	}) {
 		old, oldAssets, was := before.facet(name)
 		new, newAssets, is := now.facet(name)
 		f := FacetChange{name, changeKindOf(was, is), []FieldChange{}, nil}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -162,13 +161,7 @@ func (c *Changes) compareFiles(before, now *comparedSide) error {
 			}
 		}
 	}
-	files := map[string]bool{}
-	for _, s := range []*comparedSide{before, now} {
-		for _, name := range s.files {
-			files[name] = true
-		}
-	}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
+	for _, file := range inEither(before, now, func(s *comparedSide) []string { return s.files }) {
 		if now.owes(file) {
 			continue // was compared with its server
 		}
@@ -203,6 +196,11 @@ type comparedSide struct {
 	files []string                                     // in the directories beside the lock
 	read  func(at string, limit int64) ([]byte, error) // a file, relative to the project; nil if there is none
 	tree  map[string]any                               // hallmark.toml
+}
+
+// inEither returns the names that one of two sides has, or both, sorted.
+func inEither(before, now *comparedSide, namesOf func(*comparedSide) []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(namesOf(before), namesOf(now)))))
 }
 
 // besideLock are the directories beside the lock.

@@ -116,13 +116,7 @@ func (v comparedServer) addEntry() error {
 }
 
 func (c *Changes) compareServers(before, now *comparedSide) error {
-	names := map[string]bool{}
-	for _, s := range []*comparedSide{before, now} {
-		for _, name := range s.ServerNames() {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	for _, name := range inEither(before, now, func(s *comparedSide) []string { return s.ServerNames() }) {
 		old, err := before.server(name)
 		if err != nil {
 			return err

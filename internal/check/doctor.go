@@ -105,8 +105,7 @@ func examineProgram(h *host.Host, o MachineOptions) MachineFinding {
 func (f MachineFinding) with(s MachineState, err error) MachineFinding {
 	why, _, _ := strings.Cut(err.Error(), "\n")
 	f.State, f.Found = s, why
-	var problem *evidence.Error
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*evidence.Error](err); ok {
 		f.Do = problem.Hint
 	}
 	return f

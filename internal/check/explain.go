@@ -261,6 +261,3 @@ func claimedBy(rows evidence.Report) string {
 	}
 	return strings.Join(all, " and ")
 }
-
-// oneOf reports whether scheme is one of several.
-func oneOf(scheme evidence.Scheme, all ...evidence.Scheme) bool { return slices.Contains(all, scheme) }

@@ -44,7 +44,7 @@ func (c *chain) explainFacet(ctx context.Context, demands owed.Demands, way []fa
 		return e.Scheme == evidence.FacetTar || e.Scheme == evidence.Document // of its list of files
 	}))
 	if placed := c.take(func(e evidence.Evidence) bool {
-		return oneOf(e.Scheme, evidence.Installed, evidence.Unhashed)
+		return e.Scheme == evidence.Installed || e.Scheme == evidence.Unhashed
 	}); len(placed) > 0 {
 		c.add("files", c.checkAll(), fmt.Sprintf("Hallmark hashed %s that it installed for your clients, now: all are "+
 			"as the contents have them.", evidence.Count(len(placed), "file")),

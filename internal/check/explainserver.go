@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func (c *chain) explainServer(ctx context.Context, way []facets.Part) error {
 func (c *chain) addDeclared(way []facets.Part) {
 	part := way[len(way)-1]
 	rows := c.take(func(e evidence.Evidence) bool {
-		return oneOf(e.Scheme, evidence.Launch, evidence.Source) && e.Authority != evidence.Verify
+		return (e.Scheme == evidence.Launch || e.Scheme == evidence.Source) && e.Authority != evidence.Verify
 	})
 	text := "You declare it in no line of hallmark.toml"
 	switch {
@@ -109,8 +110,8 @@ func (c *chain) ofRegistry(r project.RecordLock, words ...string) string {
 // addLog adds what a registry's log proves of a record: who published it, and where that stands.
 func (c *chain) addLog(r project.RecordLock) error {
 	rows := c.take(func(e evidence.Evidence) bool {
-		return oneOf(e.Scheme, evidence.Proof, evidence.LogKey, evidence.Checkpoint, evidence.Cosignature) ||
-			e.Authority == evidence.Log
+		return e.Authority == evidence.Log || slices.Contains([]evidence.Scheme{evidence.Proof, evidence.LogKey,
+			evidence.Checkpoint, evidence.Cosignature}, e.Scheme)
 	})
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	leaf, bad := ledger.ParseLeaf(p.Leaf)

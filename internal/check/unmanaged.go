@@ -56,7 +56,7 @@ func startedEvidence(ctx context.Context, w *workspace.Workspace, nested []strin
 		return nil, err
 	}
 	others := func(name string) bool {
-		return slices.ContainsFunc(nested, func(dir string) bool { return isBelow(dir, name) }) ||
+		return slices.ContainsFunc(nested, func(dir string) bool { return host.IsBelow(dir, name) }) ||
 			installed.IsWhereClientsLook(host.RelativeTo(w.Dir, name)) ||
 			slices.Contains(strings.Split(filepath.ToSlash(name), "/"), "node_modules")
 	}
@@ -130,12 +130,6 @@ func startedFinding(subject, reason string, place evidence.Place) evidence.Evide
 	e.Fix = "no facet can hold what a client runs itself: remove it, or keep it in your own settings, outside of the " +
 		"project"
 	return e
-}
-
-// isBelow reports whether a file is below a directory. Both are written in the same way.
-func isBelow(dir, name string) bool {
-	rel, err := filepath.Rel(dir, name)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // cutPath is the text of an error about a file whose name stands beside it.

@@ -53,8 +53,7 @@ func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, un
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			var at *fs.PathError
-			if errors.As(err, &at) {
+			if at, ok := errors.AsType[*fs.PathError](err); ok {
 				err = at.Err // Unread has the path
 			}
 			w.addUnread(name, "cannot be read: "+err.Error())

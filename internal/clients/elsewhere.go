@@ -1,11 +1,11 @@
 package clients
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Elsewhere is a part of a client's file that holds what looks like servers, where no client is known to read any.
@@ -73,9 +73,7 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 }
 
 // holdsServersName is the name of a key under which servers would stand.
-var holdsServersName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(mcp|servers?|extensions)$`)
-})
+var holdsServersName = lazy.Regexp(`(?i)(mcp|servers?|extensions)$`)
 
 // Keys returns the paths of keys under which clients read servers in files.
 func Keys(files []File) (out []string) {

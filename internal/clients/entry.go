@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -74,9 +75,7 @@ func findEntries(root *Node, shape string, fold bool) []entry {
 				continue
 			}
 			e := entry{scope: p.scope, at: value.Start, value: value, item: true, in: p.node}
-			if e.at == 0 {
-				e.at = p.node.Start // items of an inline list of TOML have no offsets
-			}
+			e.at = cmp.Or(e.at, p.node.Start) // items of an inline list of TOML have no offsets
 			if name := value.Get("name"); name != nil {
 				e.name = name.Text
 			}

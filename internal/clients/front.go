@@ -2,18 +2,15 @@ package clients
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
 // reader of YAML resolves.
-var mayNameServers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
-})
+var mayNameServers = lazy.Regexp(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown: YAML between two lines of three dashes at the head. Clients
 // read it leniently, since it often holds prose that is not YAML: that is an error only if it may name

@@ -235,7 +235,9 @@ func (s Server) Unknown() []string {
 			case slices.Contains(plainKeys, m.Key), m.Value.IsNull():
 			case slices.Contains(urlKeys, m.Key) && (s.URL != "" || m.Value.IsEmpty()):
 			case slices.Contains(headerKeys, m.Key) && m.Value.IsEmpty():
-			case slices.Contains(variableKeys, m.Key) && (hasOnlyNames(m.Value) || m.Value.IsEmpty()):
+			// of which variableNames finds all names
+			case slices.Contains(variableKeys, m.Key) &&
+				(m.Value.Kind == Object || m.Value.IsTextList() || m.Value.IsEmpty()):
 			case slices.Contains(out, m.Key):
 			default:
 				out = append(out, m.Key)
@@ -254,12 +256,6 @@ func (s Server) Unknown() []string {
 		}
 	}
 	return out
-}
-
-// hasOnlyNames reports whether variableNames finds all names in n: the keys of an object, or the texts of
-// a list.
-func hasOnlyNames(n *Node) bool {
-	return n.Kind == Object || n.IsTextList()
 }
 
 // WorkingDir returns the working directory that the entry sets, "" if it sets none, and "?" if its

@@ -18,12 +18,10 @@ func jsonEntry(head string) func(string, []string) string {
 
 // opencodeEntry writes an object with the command and its arguments as one list.
 func opencodeEntry(command string, args []string) string {
-	words := append([]string{command}, args...)
-	return `{"type": "local", "command": ` + FormatList(words) + "}"
+	return `{"type": "local", "command": ` + FormatList(append([]string{command}, args...)) + "}"
 }
 
 // codexEntry writes the lines of a table of TOML.
 func codexEntry(command string, args []string) string {
-	list := FormatList(args)
-	return "command = " + Quote(command) + "\nargs = " + list + "\n"
+	return "command = " + Quote(command) + "\nargs = " + FormatList(args) + "\n"
 }

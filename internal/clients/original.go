@@ -1,9 +1,7 @@
 package clients
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +9,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	projectfiles "github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -82,10 +81,5 @@ func EncodeOriginals(entries []Original) ([]byte, error) {
 		o.File = filepath.Base(o.File)
 		w.Entries = append(w.Entries, o)
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(w)
-	return b.Bytes(), err
+	return machine.MarshalIndented(w)
 }

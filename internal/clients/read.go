@@ -2,8 +2,6 @@ package clients
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
@@ -17,18 +15,9 @@ const MaxShared = 4 << 20
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(name string, limit int64) ([]byte, error) {
-	f, err := durable.OpenRegular(name)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	var pathError *fs.PathError
-	switch {
-	case errors.As(err, &pathError):
-		return nil, pathError.Err
-	case err == nil && int64(len(data)) > limit:
-		return nil, fmt.Errorf("larger than %d bytes", limit)
+	data, err := durable.ReadFile(name, limit)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, e.Err
 	}
 	return data, err
 }

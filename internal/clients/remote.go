@@ -40,21 +40,27 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 		}
 		out = slices.Concat(out[:edit.start], []byte(edit.text), out[edit.end:])
 	}
-	// Read again what was written: the file must mean what was asked for.
-	again, err := findEntry(out, FileAt(c.File), c)
+	again, err := readRewritten(data, out, c, command, args)
 	if err != nil {
 		return nil, c, err
-	}
-	if again.Command != command || !slices.Equal(again.Args, args) || len(again.Headers) > 0 ||
-		len(again.Unknown()) > 0 {
-		return nil, c, uneditable
-	}
-	if same, err := sameBesides(data, out, c); err != nil || !same {
-		return nil, c, errors.Join(uneditable, err)
 	}
 	now := again.entry.value
 	c.Now = string(out[now.Start:now.End])
 	return out, c, nil
+}
+
+// readRewritten reads the entry of c again in out, which data became: the file must mean what was asked for.
+func readRewritten(data, out []byte, c Change, command string, args []string) (Server, error) {
+	again, err := findEntry(out, FileAt(c.File), c)
+	if err != nil {
+		return again, err
+	}
+	same, err := sameBesides(data, out, c)
+	if err != nil || !same || again.Command != command || !slices.Equal(again.Args, args) || again.URL != "" ||
+		len(again.Headers)+len(again.Unknown()) > 0 {
+		return again, errors.Join(fmt.Errorf("%+q is written in a way that cannot be edited", c.Name), err)
+	}
+	return again, nil
 }
 
 // rewriteURL is [RewriteRemote] of an entry in a file of TOML: the line of its URL becomes those of a command.
@@ -77,15 +83,8 @@ func rewriteURL(data []byte, s Server, command string, args []string) ([]byte, C
 	c.Was = string(data[m.At:m.Value.End])
 	c.Now = "command = " + Quote(command) + between + "args = " + FormatList(args)
 	out := slices.Concat(data[:m.At], []byte(c.Now), data[m.Value.End:])
-	again, err := findEntry(out, FileAt(c.File), c)
-	if err != nil {
+	if _, err := readRewritten(data, out, c, command, args); err != nil {
 		return nil, c, err
-	}
-	if again.Command != command || !slices.Equal(again.Args, args) || again.URL != "" || len(again.Unknown()) > 0 {
-		return nil, c, uneditable
-	}
-	if same, err := sameBesides(data, out, c); err != nil || !same {
-		return nil, c, errors.Join(uneditable, err)
 	}
 	return out, c, nil
 }

@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -116,13 +115,4 @@ func QuoteText(s string) string {
 		return strconv.QuoteToASCII(s[:most]) + "…"
 	}
 	return strconv.QuoteToASCII(s)
-}
-
-// QuoteJSON writes s as a JSON string.
-func QuoteJSON(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return `""`
-	}
-	return string(b)
 }

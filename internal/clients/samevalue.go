@@ -55,11 +55,7 @@ func cutMember(data []byte, c Change, f File, m Member) ([]byte, error) {
 	if m.Value.End < m.At { // its place is not known
 		return nil, uneditable
 	}
-	start := len(bytes.TrimRight(data[:m.At], " \t\r\n"))
-	end := m.Value.End
-	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(rest, []byte(",")) {
-		end = len(data) - len(rest) + 1
-	}
+	start, end := memberBounds(data, m)
 	var tries [][]byte
 	if f.format == TOML {
 		tries = append(tries, cutLines(data, m))

@@ -17,8 +17,7 @@ func readTOML(data []byte) (*Node, error) {
 	}
 	var whole map[string]any // decoding finds errors that the syntax tree does not: a key that stands twice
 	if err := toml.Unmarshal(data, &whole); err != nil {
-		var bad *toml.DecodeError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			line, column := bad.Position()
 			return nil, fmt.Errorf("line %d, column %d: not TOML", line, column)
 		}

@@ -2,9 +2,10 @@ package clients
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 )
 
 // LineEnd returns the line end that a file uses.
@@ -27,24 +28,18 @@ func (f Format) FormatListLike(data []byte, old *Node, texts []string) string {
 	return "- " + strings.Join(quoteAll(texts), LineEnd(data)+strings.Repeat(" ", column-1)+"- ")
 }
 
-func quoteAll(texts []string) []string {
-	quoted := make([]string, len(texts))
-	for i, s := range texts {
-		quoted[i] = Quote(s)
+func quoteAll(texts []string) (quoted []string) {
+	for _, s := range texts {
+		quoted = append(quoted, Quote(s))
 	}
 	return quoted
 }
 
 // Quote writes a string so that JSON, JSON5, TOML and YAML read it alike.
 func Quote(s string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return `""`
-	}
+	text, _ := machine.Marshal(s) // strings always encode
 	var out strings.Builder
-	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+	for _, r := range string(text) {
 		if 0x7f <= r && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff { // which YAML, or TOML, has not
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {

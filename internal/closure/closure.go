@@ -99,10 +99,8 @@ var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT
 
 // unreachableHint returns the hint for a resolver that could not reach its registry, else "".
 func unreachableHint(output []byte) string {
-	for _, word := range offlineWords {
-		if strings.Contains(string(output), word) {
-			return "nothing was decided; try again when the registry can be reached"
-		}
+	if slices.ContainsFunc(offlineWords, func(word string) bool { return strings.Contains(string(output), word) }) {
+		return "nothing was decided; try again when the registry can be reached"
 	}
 	return ""
 }

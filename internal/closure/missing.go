@@ -2,9 +2,9 @@ package closure
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // MissingError says that a registry does not have what a declaration names.
@@ -22,14 +22,10 @@ func (e *MissingError) Error() string {
 
 // What npm and uv say of a package, and of a version, that the registry does not have.
 var (
-	noPackage = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
-			`Because (\S+) was not found in the package registry`)
-	})
-	noVersion = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
-			`version of \S+|only \S+ is available) and you require ([\w.-]+(?:\[.*?\])?)(\S+), we can conclude`)
-	})
+	noPackage = lazy.Regexp(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
+		`Because (\S+) was not found in the package registry`)
+	noVersion = lazy.Regexp(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
+		`version of \S+|only \S+ is available) and you require ([\w.-]+(?:\[.*?\])?)(\S+), we can conclude`)
 )
 
 // findMissing returns what the output of a resolver says that the registry does not have, if subject names it, and nil

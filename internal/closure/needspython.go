@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -47,12 +48,10 @@ func pythonNeed(output []byte) string {
 }
 
 // leastPython finds a version that a requirement names as one that fits.
-var leastPython = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:>=|==|~=)\s*3\.([0-9]+)`) })
+var leastPython = lazy.Regexp(`(?:>=|==|~=)\s*3\.([0-9]+)`)
 
 // pythonMarker matches one part of a marker that is about the version of Python.
-var pythonMarker = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^python_(?:full_)?version\s*(>=|<|<=|>|==|!=)\s*'(3[0-9.*]*)'$`)
-})
+var pythonMarker = lazy.Regexp(`^python_(?:full_)?version\s*(>=|<|<=|>|==|!=)\s*'(3[0-9.*]*)'$`)
 
 // newestNeed returns the versions of Python that the newest version of a package is for, if several
 // versions of it differ in nothing else; "" if they do. The newest is the one for the newest Python.

@@ -18,17 +18,24 @@ func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*projec
 	if err != nil {
 		return nil, err
 	}
-	answer, err := Ask(ctx, w.Host, Question{
+	return AskRuntime(ctx, w, "Node.js", 1, Question{
 		Path: found, Set: []string{"PATH=" + path},
 		Args: []string{"-p", `process.execPath + "\n" + process.versions.node`},
 	})
+}
+
+// AskRuntime asks an interpreter, which errors call name, for its own executable and its version, a line each. That is
+// cut to so many of its numbers.
+func AskRuntime(ctx context.Context, w *workspace.Workspace, name string, numbers int,
+	q Question) (*project.Runtime, error) {
+	answer, err := Ask(ctx, w.Host, q)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, found, "", err)
+		return nil, evidence.Errorf(evidence.Operation, q.Path, "", err)
 	}
 	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
-	major, _, ok2 := strings.Cut(strings.TrimSpace(version), ".")
-	if !ok || !ok2 || !filepath.IsAbs(exe) {
-		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not Node.js"))
+	parts := strings.Split(strings.TrimSpace(version), ".")
+	if exe = strings.TrimSpace(exe); !ok || !filepath.IsAbs(exe) || len(parts) < 2 || parts[0] == "" {
+		return nil, evidence.Errorf(evidence.Operation, q.Path, "", errors.New("is not "+name))
 	}
-	return &project.Runtime{Path: strings.TrimSpace(exe), Version: major}, nil
+	return &project.Runtime{Path: exe, Version: strings.Join(parts[:numbers], ".")}, nil
 }

@@ -1,6 +1,7 @@
 package closure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,9 +27,7 @@ import (
 // wrote it down, and the checkout's as far as that is permitted. What was published after before is left out; zero
 // leaves out nothing.
 func ResolveNPM(ctx context.Context, h *host.Host, name, spec string, before time.Time) (*project.Closure, error) {
-	if spec == "" {
-		spec = "*" // as npx has it: latest, unless that is deprecated or needs another Node
-	}
+	spec = cmp.Or(spec, "*") // as npx has it: latest, unless that is deprecated or needs another Node
 	if strings.ContainsAny(spec, `:/\`) {
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "",
 			fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
@@ -172,17 +171,10 @@ func runNPM(ctx context.Context, h *host.Host, subject string, c foreign.Call) e
 // EntryScript chooses the file that starts a package: the named executable, the only one, or the
 // one with the package's name.
 func EntryScript(v *fetch.NPMVersion, bin string) (string, error) {
-	name := v.Name[strings.LastIndexByte(v.Name, '/')+1:]
-	var file string
-	switch {
-	case bin != "":
-		file = v.Bin[bin]
-	case len(slices.Compact(slices.Sorted(maps.Values(v.Bin)))) == 1: // under one name or several, as npx has it
-		for _, only := range v.Bin {
-			file = only
-		}
-	default:
-		file = v.Bin[name]
+	file := v.Bin[cmp.Or(bin, v.Name[strings.LastIndexByte(v.Name, '/')+1:])]
+	all := slices.Compact(slices.Sorted(maps.Values(v.Bin)))
+	if bin == "" && len(all) == 1 { // under one name or several, as npx has it
+		file = all[0]
 	}
 	if file == "" {
 		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version,

@@ -120,7 +120,7 @@ func (NPM) Fetch(ctx context.Context, h *host.Host, o Order, dir string) (*Packa
 		return nil, err
 	}
 	var mu sync.Mutex
-	report, err := document.ObserveAll(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
+	report, err := document.ObserveAll(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
 		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
 		if err := d.MoveTo(filepath.Join(dir, name)); err != nil {
 			return err
@@ -157,20 +157,11 @@ func npmSubjects(o Order) (all []*document.Subject, err error) {
 		s := &document.Subject{Ref: p.Ref, Claims: []evidence.Claim{{
 			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
 			Want: p.Integrity, Where: o.Where,
-		}}}
+		}}, Algorithms: []digest.Algorithm{digest.SHA512}} // a package lock of npm cannot hold sha256
 		s.Claims = append(s.Claims, o.Claims[p.Ref]...)
 		all = append(all, s)
 	}
 	return all, nil
-}
-
-// withSHA512 adds sha512 to the algorithms of each tarball, because a package lock of npm cannot
-// hold sha256.
-func withSHA512(all []*document.Subject) []*document.Subject {
-	for _, s := range all {
-		s.Algorithms = []digest.Algorithm{digest.SHA512}
-	}
-	return all
 }
 
 // installWidth is how many packages are unpacked at once.

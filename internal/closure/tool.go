@@ -6,21 +6,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // noise matches the lines of npm's output that say where in npm's own code an error came from.
-var noise = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
-})
+var noise = lazy.Regexp(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 
 // OutputDetail formats a program's output for the detail of an error. It omits npm's lines about
 // npm's own code.
@@ -130,12 +127,9 @@ func Ask(ctx context.Context, h *host.Host, q Question) (foreign.Result, error) 
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir, Checkout: Checkout(h),
-		Environ: h.Environ, Set: q.Set, Time: foreign.QuestionTime, Output: 16 << 20}
-	if q.Stdin != "" {
-		call.Stdin = strings.NewReader(q.Stdin)
-	}
-	return foreign.Run(ctx, call)
+	return foreign.Run(ctx, foreign.Call{Tool: foreign.Question, Path: q.Path, Args: q.Args, Dir: dir,
+		Checkout: Checkout(h), Environ: h.Environ, Set: q.Set, Stdin: strings.NewReader(q.Stdin),
+		Time: foreign.QuestionTime, Output: 16 << 20})
 }
 
 // ShimHint names the program behind a version manager's shim, for the hint of a refusal; it is ""

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -20,9 +21,7 @@ import (
 // MaxVenv bounds pyvenv.cfg, in bytes.
 const MaxVenv = 64 << 10
 
-var pythonName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
-})
+var pythonName = lazy.Regexp(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
 
 // IsPython reports whether a file is a python by its name.
 func IsPython(file string) bool {
@@ -30,10 +29,8 @@ func IsPython(file string) bool {
 }
 
 // libraryLoaders are the interpreters that load the library beside them, by their names.
-var libraryLoaders = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
-})
+var libraryLoaders = lazy.Regexp(
+	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
 // pythonStartPath returns the path under which to start the python that was found at found and is
 // exe after all links. It refuses one whose pyvenv.cfg (beside it or above) or *._pth lies in the
@@ -83,29 +80,28 @@ func sameDir(home, exe string) bool {
 	if real, err := filepath.EvalSymlinks(home); err == nil && real == filepath.Dir(exe) {
 		return true
 	}
-	for _, name := range []string{filepath.Base(exe), "python3", "python"} {
-		if host.RealPath(filepath.Join(home, name)) == exe {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{filepath.Base(exe), "python3", "python"}, func(name string) bool {
+		return host.RealPath(filepath.Join(home, name)) == exe
+	})
 }
 
 // SharesPackages reports whether the environment in dir takes the packages of its interpreter, too. Versions of Python
 // read pyvenv.cfg in different ways, so anything but one plain "false", or nothing, counts.
 func SharesPackages(dir string) (bool, error) {
-	data, err := host.ReadFile(filepath.Join(dir, "pyvenv.cfg"), MaxVenv)
-	if err != nil {
-		return false, err
-	}
-	shares := false
+	values, err := readVenv(filepath.Join(dir, "pyvenv.cfg"), "include-system-site-packages")
+	return slices.ContainsFunc(values, func(value string) bool { return strings.ToLower(value) != "false" }), err
+}
+
+// readVenv returns what the lines of a pyvenv.cfg that begin with a key say.
+func readVenv(file, wanted string) (values []string, err error) {
+	data, err := host.ReadFile(file, MaxVenv)
 	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
 		key, value, _ := strings.Cut(line, "=")
-		if strings.EqualFold(strings.TrimSpace(key), "include-system-site-packages") {
-			shares = shares || strings.TrimSpace(strings.ToLower(value)) != "false"
+		if strings.EqualFold(strings.TrimSpace(key), wanted) {
+			values = append(values, strings.TrimSpace(value))
 		}
 	}
-	return shares, nil
+	return values, err
 }
 
 // venvHome returns the directory that a pyvenv.cfg names as its home. Versions of Python read the
@@ -114,15 +110,9 @@ func venvHome(file string) (string, error) {
 	if _, err := os.Lstat(file); err != nil {
 		return "", err
 	}
-	data, err := host.ReadFile(file, MaxVenv)
+	homes, err := readVenv(file, "home")
 	if err != nil {
 		return "", err
-	}
-	var homes []string
-	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if key, value, ok := strings.Cut(line, "="); ok && strings.EqualFold(strings.TrimSpace(key), "home") {
-			homes = append(homes, strings.TrimSpace(value))
-		}
 	}
 	if len(homes) != 1 || !filepath.IsAbs(homes[0]) {
 		return "", errors.New("it does not name one directory as home")

@@ -114,8 +114,7 @@ func WriteHashes(path string, was, doc []byte, hashes []serverjson.FileHash, met
 // alone for the only file of a release of PyPI, and "github:" for an asset of a release that the document names by its
 // URL. Other files have the spelling of the document.
 func KeyOf(file artifact.Ref, all []*Subject) string {
-	switch {
-	case file.Kind() == artifact.PyPI && file.Filename() != "":
+	if file.Kind() == artifact.PyPI && file.Filename() != "" {
 		release := func(s *Subject) bool { return s.Ref.Release() == file.Release() }
 		whole, err := artifact.NewPyPI(file.Name(), file.Version(), "")
 		if i := slices.IndexFunc(all, release); err == nil && i >= 0 && !slices.ContainsFunc(all[i+1:], release) {

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -24,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/machine"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -134,15 +134,12 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 			doc.Repository.ID = id
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(doc); err != nil {
+	text, err := machine.MarshalIndented(doc)
+	if err != nil {
 		return err
 	}
 	old, err := host.ReadFile(file, maxManifest)
-	if err == nil && saysNothing(old) && !saysNothing(b.Bytes()) {
+	if err == nil && saysNothing(old) && !saysNothing(text) {
 		if err := os.Remove(file); err != nil {
 			return err
 		}
@@ -154,7 +151,7 @@ func (m *manifests) writeDraft(ctx context.Context, environ []string, dir, file 
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, file, "", err)
 	}
-	_, err = f.Write(b.Bytes())
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		os.Remove(file) // an empty one, of a full disk, would stop the next attempt
 	}

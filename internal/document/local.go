@@ -57,23 +57,9 @@ func LocalFiles(doc *serverjson.Document, where string, paths []string, as strin
 // listLocal returns the files that paths name, with those in directories. A pipe is none: it can be read once, and may
 // never end.
 func listLocal(paths []string) (files []string, err error) {
-	add := func(p string, info os.FileInfo, err error) error {
-		if err != nil {
-			return OpenError(p, err)
-		}
-		if !info.Mode().IsRegular() {
-			return evidence.Errorf(evidence.Validation, p, "write it into a file first",
-				errors.New("is not a regular file"))
-		}
-		files = append(files, p)
-		return nil
-	}
 	for _, p := range paths {
-		info, err := os.Stat(p)
-		if err != nil || !info.IsDir() {
-			if err := add(p, info, err); err != nil {
-				return nil, err
-			}
+		if info, err := os.Stat(p); err != nil || !info.IsDir() {
+			files = append(files, p)
 			continue
 		}
 		entries, err := os.ReadDir(p)
@@ -82,18 +68,23 @@ func listLocal(paths []string) (files []string, err error) {
 		}
 		before := len(files)
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			file := filepath.Join(p, e.Name())
-			info, err := os.Stat(file)
-			if err := add(file, info, err); err != nil {
-				return nil, err
+			if !strings.HasPrefix(e.Name(), ".") {
+				files = append(files, filepath.Join(p, e.Name()))
 			}
 		}
 		if len(files) == before {
 			return nil, evidence.Errorf(evidence.Validation, p, "build the package first, or name its file",
 				errors.New("holds no file"))
+		}
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return nil, OpenError(file, err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, evidence.Errorf(evidence.Validation, file, "write it into a file first",
+				errors.New("is not a regular file"))
 		}
 	}
 	return files, nil

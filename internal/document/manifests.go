@@ -117,11 +117,10 @@ func readManifests(dir string) (*manifests, error) {
 func (m *manifests) findMembers(dir string) {
 	var all []string
 	for _, pattern := range m.members {
-		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(pattern, "/**"))))
-		if strings.HasSuffix(pattern, "/**") {
-			more, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(pattern, "**")), "*"))
-			found = more
+		if above, ok := strings.CutSuffix(pattern, "/**"); ok {
+			pattern = above + "/*"
 		}
+		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		for _, f := range found {
 			info, err := os.Stat(f)
 			rel, err2 := filepath.Rel(dir, f)
@@ -191,16 +190,10 @@ func (m *manifests) readPyproject(file string, data []byte) error {
 		return err
 	}
 	m.members = append(m.members, p.Tool.UV.Workspace.Members...)
-	for _, set := range []struct {
-		to   *string
-		text string
-	}{{&p.Project.Name, p.Tool.Poetry.Name}, {&p.Project.Version, p.Tool.Poetry.Version},
-		{&p.Project.Description, p.Tool.Poetry.Description}} {
-		*set.to = cmp.Or(*set.to, set.text)
-	}
-	if p.Project.Name != "" {
-		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, p.Project.Name, p.Project.Version,
-			p.Project.Description, ""})
+	poetry := p.Tool.Poetry
+	if name := cmp.Or(p.Project.Name, poetry.Name); name != "" {
+		m.packages = append(m.packages, manifest{model.RegistryTypePyPI, file, name,
+			cmp.Or(p.Project.Version, poetry.Version), cmp.Or(p.Project.Description, poetry.Description), ""})
 	}
 	return nil
 }

@@ -90,16 +90,20 @@ func (s *Subject) observe(ctx context.Context, f *fetch.Client,
 	}
 	defer d.Close()
 	var report evidence.Report
-	claims := s.Claims
-	if len(claims) == 0 {
-		claims = []evidence.Claim{{Subject: s.Ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}}
-	}
-	for _, c := range claims {
+	for _, c := range s.claimsOr(evidence.Publisher) {
 		report = append(report, evidence.Compare(c, d.Observed))
 	}
 	report = append(report, RegistryEvidence(d)...)
 	report = append(report, s.readOwner(d, f.Limits().DocumentSize)...)
 	return report, use(d)
+}
+
+// claimsOr returns the claims about a subject, or one without a digest of the authority that owes it.
+func (s *Subject) claimsOr(by evidence.Authority) []evidence.Claim {
+	if len(s.Claims) > 0 {
+		return s.Claims
+	}
+	return []evidence.Claim{{Subject: s.Ref.String(), Scheme: evidence.File, Authority: by}}
 }
 
 // RegistryEvidence compares a download with the claims of its own registry. The first piece of
@@ -147,12 +151,8 @@ func (s *Subject) unfetchedEvidence(ctx context.Context, err error) (evidence.Re
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	claims := s.Claims
-	if len(claims) == 0 {
-		claims = []evidence.Claim{{Subject: s.Ref.String(), Scheme: evidence.File, Authority: evidence.Registry}}
-	}
 	var report evidence.Report
-	for _, c := range claims {
+	for _, c := range s.claimsOr(evidence.Registry) {
 		e := evidence.CannotVerify(c, outside.Cause, Reason(outside))
 		e.Fix = outside.Hint
 		report = append(report, e)

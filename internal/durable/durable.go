@@ -110,12 +110,10 @@ func writeNew(path string, data []byte, perm fs.FileMode) (err error) {
 // stripPath returns err without the path that it names: that of a temporary file means nothing to a
 // reader, and callers name the file that was meant.
 func stripPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
-	var l *os.LinkError
-	if errors.As(err, &l) {
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
 		return l.Err
 	}
 	return err

@@ -2,22 +2,17 @@ package facet
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 var (
-	slugPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
-	})
-	assetPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
-	})
+	slugPattern  = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
+	assetPattern = lazy.Regexp(`^[a-z0-9-]{1,64}$`)
 )
 
 // FileName is the default name of the file of an archive: "scope-name-1.2.3.facet".

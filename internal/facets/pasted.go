@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
@@ -17,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -45,14 +44,10 @@ func (p Pasted) IsPage() bool { return p.Commit != "" || len(p.Path) > 0 }
 // Short forms. They take less than git does: what begins like an option or holds a colon, a space or a "%" stays as it
 // is, and is refused as no URL.
 var (
-	ownerRepoRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}` +
-			`(@[A-Za-z0-9_./+-]+)?$`)
-	})
-	scpRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(
-			`^([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):/?([A-Za-z0-9_.~][A-Za-z0-9_.~/+@-]*)$`)
-	})
+	ownerRepoRE = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}` +
+		`(@[A-Za-z0-9_./+-]+)?$`)
+	scpRE = lazy.Regexp(
+		`^([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):/?([A-Za-z0-9_.~][A-Za-z0-9_.~/+@-]*)$`)
 )
 
 // IsOwnerRepo reports whether text is OWNER/REPO, or OWNER/REPO@TAG.

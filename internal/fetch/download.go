@@ -166,8 +166,7 @@ func (c *Client) transferError(ctx context.Context, ref artifact.Ref, u *url.URL
 	if wire.NotAgreed(err) != nil {
 		return err
 	}
-	var f *transfer.Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*transfer.Failure](err); ok {
 		return &wire.Error{Ref: ref.String(), Cause: f.Cause, URL: wire.ShowURL(u), Status: f.Status,
 			Err: f.Err, Hint: f.Hint}
 	}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -18,9 +19,7 @@ func interruptedError(ctx context.Context, ref artifact.Ref) error {
 // that was asked for.
 func unsupportedKindError(ref artifact.Ref) *wire.Error {
 	kind := string(ref.Kind())
-	if kind == "" {
-		kind = "empty"
-	}
+	kind = cmp.Or(kind, "empty")
 	return &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 		Err: fmt.Errorf("%s refs cannot be fetched", kind)}
 }

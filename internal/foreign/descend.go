@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -72,9 +73,7 @@ func runFamily(ctx context.Context, c *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	if c.WaitDelay == 0 {
-		c.WaitDelay = outputDelay
-	}
+	c.WaitDelay = cmp.Or(c.WaitDelay, outputDelay)
 	stop := context.AfterFunc(ctx, f.Kill)
 	err = f.Wait(c.Wait)
 	if !stop() && ctx.Err() != nil {

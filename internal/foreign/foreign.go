@@ -63,6 +63,7 @@ package foreign
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,9 +121,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	if c.Checkout.Holds(c.Path) { // wherever the caller found it
 		return Result{}, refuseCheckoutProgram(c.Path, filepath.Base(c.Path))
 	}
-	if c.Time == 0 {
-		c.Time = ResolveTime
-	}
+	c.Time = cmp.Or(c.Time, ResolveTime)
 	if c.Output == 0 {
 		c.Output = MaxOutput
 	}

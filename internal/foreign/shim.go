@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // shimTime is how long a version manager may take to say what it would start.
@@ -23,10 +22,8 @@ const maxShim = 8 << 10
 
 // shimLine finds the version manager that a script hands over to, and its path if that is
 // written there.
-var shimLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
-})
+var shimLine = lazy.Regexp(
+	`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
 
 // ShimManager returns the name of the version manager whose shim lies at path, "" if path is no shim,
 // and the path of its program if the shim holds it.

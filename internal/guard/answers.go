@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -57,9 +58,7 @@ func identity(server string) Shape {
 // resultOf is the shape of a result with the given members besides those of every result.
 func resultOf(members map[string]Shape, server string) Shape {
 	members["_meta"] = object(map[string]Shape{"io.modelcontextprotocol/serverInfo": identity(server)})
-	for name, shape := range results {
-		members[name] = shape
-	}
+	maps.Copy(members, results)
 	return object(members)
 }
 

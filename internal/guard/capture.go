@@ -274,21 +274,20 @@ func (c *captureClient) ask(ctx context.Context, method string, params []byte) (
 // readMessages reads the messages of a line, of which the first begins at line[i]. A single one that cannot be read has
 // a fault; a batch is an error.
 func (c *captureClient) readMessages(line []byte, i int) (messages []jsonrpc.Element, err error) {
+	messages, end, err := c.s.Messages(line, i)
 	if line[i] == '[' {
-		messages, _, err = c.s.Batch(line, i)
 		if err == nil && jsonrpc.HasStrayReturn(line) {
 			err = jsonrpc.ErrReturn
 		}
 		return messages, err
 	}
-	m, err := c.s.Message(line, i)
-	switch {
-	case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
-		err = jsonrpc.ErrSyntax
-	case err == nil && jsonrpc.HasStrayReturn(line):
-		err = jsonrpc.ErrReturn
+	switch m := &messages[0]; {
+	case m.Fault == nil && !jsonrpc.Ends(line, end):
+		m.Fault = jsonrpc.ErrSyntax
+	case m.Fault == nil && jsonrpc.HasStrayReturn(line):
+		m.Fault = jsonrpc.ErrReturn
 	}
-	return []jsonrpc.Element{{Message: m, Fault: err}}, nil
+	return messages, nil
 }
 
 // handleMessage handles one message of the server; ok reports whether it answers id.

@@ -39,17 +39,9 @@ func (s *session) restoreCursors(line []byte) []byte {
 	if i == len(line) || !bytes.Contains(line, []byte(cursorMark)) {
 		return line
 	}
-	var messages []jsonrpc.Message
-	if line[i] == '[' {
-		batch, _, err := s.s.Batch(line, i)
-		if err != nil {
-			return line
-		}
-		for _, e := range batch {
-			messages = append(messages, e.Message)
-		}
-	} else if m, err := s.s.Message(line, i); err == nil {
-		messages = []jsonrpc.Message{m}
+	messages, _, err := s.s.Messages(line, i)
+	if err != nil || line[i] != '[' && messages[0].Fault != nil {
+		return line
 	}
 	var out []byte
 	from := 0

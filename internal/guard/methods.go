@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -32,12 +33,7 @@ var Methods = []Method{
 
 // FindMethod returns the index in Methods of the method with that name, or -1.
 func FindMethod(name string) int {
-	for k := range Methods {
-		if Methods[k].Name == name {
-			return k
-		}
-	}
-	return -1
+	return slices.IndexFunc(Methods, func(m Method) bool { return m.Name == name })
 }
 
 // Plural names a kind in a message.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"io"
@@ -157,27 +158,13 @@ func (r *relay) stopClient(in *process.Source, clientDone <-chan struct{}) {
 
 // newRelay is a session with p, which has not begun. It ends with ctx.
 func newRelay(ctx context.Context, client *process.Sink, p *process.Process, o Options) *relay {
-	if o.lineLimit == 0 {
-		o.lineLimit = jsonrpc.LineLimit
-	}
-	if o.grace == 0 {
-		o.grace = process.GraceClose
-	}
-	if o.term == 0 {
-		o.term = process.GraceTerm
-	}
-	if o.answers == 0 {
-		o.answers = process.GraceAnswers
-	}
-	if o.left == 0 {
-		o.left = process.GraceLeft
-	}
-	if o.ListTimeout == 0 {
-		o.ListTimeout = 60 * time.Second
-	}
-	if o.rest == 0 {
-		o.rest = restAfterLists
-	}
+	o.lineLimit = cmp.Or(o.lineLimit, jsonrpc.LineLimit)
+	o.grace = cmp.Or(o.grace, process.GraceClose)
+	o.term = cmp.Or(o.term, process.GraceTerm)
+	o.answers = cmp.Or(o.answers, process.GraceAnswers)
+	o.left = cmp.Or(o.left, process.GraceLeft)
+	o.ListTimeout = cmp.Or(o.ListTimeout, 60*time.Second)
+	o.rest = cmp.Or(o.rest, restAfterLists)
 	gone := make(chan struct{})
 	return &relay{
 		o: o, p: p, client: client, server: p.Stdin, ctx: ctx, gone: gone,

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"errors"
+	"maps"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
@@ -112,11 +113,7 @@ func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method s
 // forgetCancelled drops requests that the client has cancelled and the server never answered. r.mu is
 // held.
 func (r *relay) forgetCancelled() {
-	for id, q := range r.pending {
-		if q.cancelled {
-			delete(r.pending, id)
-		}
-	}
+	maps.DeleteFunc(r.pending, func(_ string, q *request) bool { return q.cancelled })
 }
 
 // notification handles a message without an id.
@@ -171,8 +168,7 @@ func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 // answerRefused tells the client why a message is not forwarded. Notifications get no answer.
 func (s *session) answerRefused(line []byte, m *jsonrpc.Message, err error) {
 	code := jsonrpc.CodeRequest
-	var r *refused
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*refused](err); ok {
 		code = r.code
 	}
 	if m.Method.Present() && !m.ID.Present() {

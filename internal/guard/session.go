@@ -178,10 +178,7 @@ func (r *relay) reviewCommand() string {
 
 // requestPolicy is what is done about requests of the server.
 func (r *relay) requestPolicy() string {
-	if r.o.ServerRequests == "" {
-		return RequestsAllow
-	}
-	return r.o.ServerRequests
+	return cmp.Or(r.o.ServerRequests, RequestsAllow)
 }
 
 // comparesAny reports whether any kind of items is compared with what was approved.

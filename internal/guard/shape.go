@@ -3,12 +3,11 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // A Shape says what of a value is passed on.
@@ -67,17 +66,13 @@ func isWord(v []byte) bool {
 }
 
 // programVersion is a version of a program: numbers, commits, and the words that versions have.
-var programVersion = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
-		`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
-})
+var programVersion = lazy.Regexp(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
+	`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
 
 func isProgramVersion(v []byte) bool { return isWord(v) && programVersion().Match(v) }
 
 // protocolDate is a protocol version: a date, of a draft or candidate with a few letters.
-var protocolDate = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
-})
+var protocolDate = lazy.Regexp(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
 
 func isProtocolVersion(v []byte) bool { return protocolDate().Match(v) }
 
@@ -89,8 +84,6 @@ func areProtocolVersions(v []byte) bool {
 }
 
 // plainCursor is a cursor without room for words.
-var plainCursor = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^"[0-9.:,/_-]{1,32}"$`)
-})
+var plainCursor = lazy.Regexp(`^"[0-9.:,/_-]{1,32}"$`)
 
 func isPlainCursor(v []byte) bool { return isNoValue(v) || isScalar(v) || plainCursor().Match(v) }

@@ -2,6 +2,7 @@ package hashfile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -208,9 +209,7 @@ func isObject(value any) bool {
 
 // expect says that an argument has another form than it should have.
 func expect(where, want string, value any) error {
-	if where == "" {
-		where = "the value with the arguments"
-	}
+	where = cmp.Or(where, "the value with the arguments")
 	got := "an object"
 	switch v := value.(type) {
 	case nil:

@@ -7,11 +7,11 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // maxPattern is the length of a pattern, in bytes.
@@ -169,7 +169,7 @@ func explainNoFiles(in searchArguments) string {
 }
 
 // slashed matches a pattern between slashes, as other languages write it.
-var slashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/.+/[a-z]*$`) })
+var slashed = lazy.Regexp(`^/.+/[a-z]*$`)
 
 // letters are the characters of words in a set: those of all languages, of which RE2's \w and \b know ASCII ones only.
 const letters = `\pL\pM\pN_`
@@ -177,12 +177,10 @@ const letters = `\pL\pM\pN_`
 // patternPart matches a character between words with the ends of these, an escape or a set of a pattern, escape an
 // escape, and optional what lets a character be left out.
 var (
-	patternPart = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)(?:(?:[+*?]|\{[\d,]+\})\??)?(?:\\b)?|` +
-			`\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
-	})
-	escape   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
-	optional = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[*?]|\{0[\d,]*\})\??$`) })
+	patternPart = lazy.Regexp(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)(?:(?:[+*?]|\{[\d,]+\})\??)?(?:\\b)?|` +
+		`\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
+	escape   = lazy.Regexp(`(?s)\\.`)
+	optional = lazy.Regexp(`(?:[*?]|\{0[\d,]*\})\??$`)
 )
 
 // widenPattern returns a pattern with the words of all languages in place of those of ASCII.

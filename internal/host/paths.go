@@ -28,6 +28,12 @@ func RelativeTo(dir, name string) string {
 	return abs
 }
 
+// IsBelow reports whether a file is a directory or lies below it. Both are written in the same way.
+func IsBelow(dir, name string) bool {
+	rel, err := filepath.Rel(dir, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // SameFile reports whether two names exist and lead to the same file or directory.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)

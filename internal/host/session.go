@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,9 +63,7 @@ func CurrentSession(h *Host) (*Session, error) {
 		if err := surface.DecodeKnown(data, s); err != nil || s.Token == "" {
 			return nil, evidence.Errorf(evidence.Validation, path, "log in again", errors.New("is no login"))
 		}
-		if s.Registry == "" {
-			s.Registry = OfficialRegistry
-		}
+		s.Registry = cmp.Or(s.Registry, OfficialRegistry)
 		return s, nil
 	}
 	return nil, nil

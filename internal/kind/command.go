@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -60,10 +61,7 @@ func (command) OpenRuntime(ctx context.Context, l Locked) (*program.Program, err
 // Check looks at what 'run' would open, and starts nothing. A command that 'run' would refuse to open is evidence, not
 // an error.
 func (c command) Check(ctx context.Context, l Locked) (evidence.Report, error) {
-	entry, path := l.Entry, l.Approval.Path
-	if path == "" {
-		path = l.Workspace.Host.Getenv("PATH")
-	}
+	entry, path := l.Entry, cmp.Or(l.Approval.Path, l.Workspace.Host.Getenv("PATH"))
 	l.Approval = project.Approval{Path: path, Runtime: l.Approval.Runtime}
 	o, err := c.open(ctx, l, host.KeptOf[process.Seen](l.Workspace.Host.Kept).Look)
 	if o.Program != nil {

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/program"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
@@ -136,9 +135,7 @@ func findPackage(env, command string) string {
 }
 
 // moduleRE finds the package that a file is of, by the name that it is installed under.
-var moduleRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
-})
+var moduleRE = lazy.Regexp(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its
@@ -166,7 +163,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 		}
 	}
 	for env != "" && best != filepath.Dir(best) {
-		if rel, err := filepath.Rel(best, host.RealPath(env)); err == nil && filepath.IsLocal(rel) {
+		if host.IsBelow(best, host.RealPath(env)) {
 			break
 		}
 		best = filepath.Dir(best)
@@ -185,10 +182,7 @@ func proposeTree(w *workspace.Workspace, script, env string) string {
 // directory of Hallmark's own, whose files change with each command.
 func isShared(h *host.Host, dir string) bool {
 	return slices.ContainsFunc([]string{host.FindHome(h.Environ), h.Places.Config, h.Places.State, h.Places.Cache},
-		func(place string) bool {
-			rel, err := filepath.Rel(dir, host.RealPath(place))
-			return place != "" && err == nil && filepath.IsLocal(rel)
-		})
+		func(place string) bool { return place != "" && host.IsBelow(dir, host.RealPath(place)) })
 }
 
 // moveScript is the hint of a server whose script is in a directory that [isShared].

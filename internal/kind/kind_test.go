@@ -182,7 +182,7 @@ func TestSameVersion(t *testing.T) {
 		{&project.ServerLock{Artifacts: map[string]digest.Digest{ref.String(): is}}, evidence.Match},
 		{&project.ServerLock{Artifacts: map[string]digest.Digest{ref.String(): other}}, evidence.Mismatch},
 	} {
-		report := npm.sameVersionEvidence(c.before, got)
+		report := sameVersionEvidence(c.before, got.Ref.String(), npm.scheme, got.Observed)
 		if len(report) > 1 || (len(report) == 1) != (c.want != "") || len(report) == 1 && report[0].Outcome != c.want {
 			t.Errorf("%+v: %v, want %s", c.before, report, c.want)
 		}

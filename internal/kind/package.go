@@ -232,7 +232,7 @@ func (k ecosystem) checkFetched(ctx context.Context, d Declaration, of request, 
 		}
 	}
 	report = append(report, vouched.ClaimsOf(t.Ref, t.Observed)...)
-	return append(report, k.sameVersionEvidence(d.Before, t)...), nil
+	return append(report, sameVersionEvidence(d.Before, t.Ref.String(), k.scheme, t.Observed)...), nil
 }
 
 // MovedPackage is a package that the replaced entry had not, or had with other bytes.
@@ -331,20 +331,20 @@ func (d Declaration) allowedScripts(c *project.Closure) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// sameVersionEvidence compares a package with the locked one of the same version, because the bytes
-// of a version never change.
-func (k ecosystem) sameVersionEvidence(before *project.ServerLock, t *closure.Packages) evidence.Report {
+// sameVersionEvidence compares what is called ref with what was locked as that, because the bytes of a version never
+// change.
+func sameVersionEvidence(before *project.ServerLock, ref string, scheme evidence.Scheme,
+	o evidence.Observed) evidence.Report {
 	if before == nil {
 		return nil
 	}
-	want, ok := before.Artifacts[t.Ref.String()]
+	want, ok := before.Artifacts[ref]
 	if !ok {
 		return nil
 	}
 	return evidence.Report{evidence.Compare(evidence.Claim{
-		Subject: t.Ref.String(), Scheme: k.scheme, Authority: evidence.Lock, Want: []digest.Digest{want},
-		Where: project.LockFile,
-	}, t.Observed)}
+		Subject: ref, Scheme: scheme, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+	}, o)}
 }
 
 // encodeClosure encodes the closure in its stored form, and returns evidence of it to be judged.

@@ -57,7 +57,8 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 		return r, err
 	}
 	r.Report = append(r.Report, shown)
-	r.compareVersion(d, ref, x.Entry.Integrity)
+	r.Report = append(r.Report, sameVersionEvidence(d.Before, ref, evidence.FacetTar, evidence.Observed{
+		Digests: []digest.Digest{x.Entry.Integrity}, From: "the contents of the archive"})...)
 	if _, err := judgeWith(&r.Report, d.Judge)(nil); err != nil {
 		return r, err
 	}
@@ -67,18 +68,6 @@ func (packed) Resolve(ctx context.Context, d Declaration) (r Resolved, err error
 		entry.Artifacts = map[string]digest.Digest{ref: x.Entry.Integrity}
 	}
 	return r, err
-}
-
-// compareVersion compares an archive with the locked one of the same version, whose bytes never change.
-func (r *Resolved) compareVersion(d Declaration, ref string, integrity digest.Digest) {
-	if old := d.Before; old != nil {
-		if want, ok := old.Artifacts[ref]; ok {
-			r.Report = append(r.Report, evidence.Compare(
-				evidence.Claim{Subject: ref, Scheme: evidence.FacetTar, Authority: evidence.Lock,
-					Want: []digest.Digest{want}, Where: project.LockFile},
-				evidence.Observed{Digests: []digest.Digest{integrity}, From: "the contents of the archive"}))
-		}
-	}
 }
 
 // Open fetches the locked archive into the store, unless it is there.

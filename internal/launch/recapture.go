@@ -116,11 +116,7 @@ func itemClaim(name, key string, entry project.ServerLock) (want digest.Digest, 
 
 // shownItems returns the items of an entry that are also in now.
 func shownItems(entry project.ServerLock, now map[string]digest.Digest) map[string]digest.Digest {
-	out := map[string]digest.Digest{}
-	for key, d := range entry.SurfaceItems {
-		if _, ok := now[key]; ok {
-			out[key] = d
-		}
-	}
+	out := maps.Clone(entry.SurfaceItems)
+	maps.DeleteFunc(out, func(key string, _ digest.Digest) bool { return now[key].IsZero() })
 	return out
 }

@@ -260,13 +260,19 @@ func (r *entryReview) consentAndApprove(ctx context.Context) error {
 
 // consent returns evidence of consent to what is shown, given by its digest or by a person.
 func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
-	if !o.Approve.IsZero() {
-		claim := pin.ConsentEvidence(out.Name, host.NoConsent, out.Consent())
-		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
+	return consentTo(out.Name, out.Consent(), o.Approve, func() (host.Consent, error) { return o.Confirm(out) })
+}
+
+// consentTo returns evidence of consent to what has the digest shown, given as approve or by the person who is asked.
+func consentTo(name string, shown, approve digest.Digest, ask func() (host.Consent, error)) (evidence.Evidence,
+	error) {
+	if !approve.IsZero() {
+		claim := pin.ConsentEvidence(name, host.NoConsent, shown)
+		claim.Want, claim.Where = []digest.Digest{approve}, "--approve"
 		return evidence.Compare(claim.Claim, claim.Observed), nil
 	}
-	answer, err := o.Confirm(out)
-	e := pin.ConsentEvidence(out.Name, answer, out.Consent())
+	answer, err := ask()
+	e := pin.ConsentEvidence(name, answer, shown)
 	e.Fix = "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
 	return e, err
 }
@@ -302,9 +308,7 @@ func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Serve
 	if approval.Launch != nil {
 		out.Weaker = approval.Launch.Weaker(s.Launch())
 	}
-	same := out.Runtime == nil && approval.Runtime == nil ||
-		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) &&
-			out.Runtime.Path == approval.Runtime.Path
+	same := sameRuntime(out.Runtime, approval.Runtime)
 	if !same {
 		out.Approved = approval.Runtime
 	}
@@ -416,13 +420,15 @@ func findRuntime(ctx context.Context, w *workspace.Workspace, s project.Server, 
 	if p != nil {
 		defer p.Close()
 	}
-	if err != nil || p == nil || p.Runtime == nil {
+	if err != nil || p == nil {
 		return nil, a.Runtime == nil, err
 	}
-	if a.Runtime == nil {
-		return p.Runtime, false, nil
-	}
-	return p.Runtime, evidence.Same(a.Runtime.Digest, p.Runtime.Digest) && a.Runtime.Path == p.Runtime.Path, nil
+	return p.Runtime, sameRuntime(a.Runtime, p.Runtime), nil
+}
+
+// sameRuntime reports whether two interpreters are the same file, or both are none.
+func sameRuntime(a, b *project.Runtime) bool {
+	return a == b || a != nil && b != nil && evidence.Same(a.Digest, b.Digest) && a.Path == b.Path
 }
 
 // approve writes this machine's approval, and the lock and the drift note if drift was reviewed.

@@ -8,7 +8,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -65,18 +64,11 @@ func ReviewWaiting(ctx context.Context, h *host.Host, dir string, o WaitingOptio
 	if len(out.Servers) == 0 {
 		return out, out.err()
 	}
-	claim := pin.ConsentEvidence("all that waits", host.NoConsent, out.Consent())
-	if !o.Approve.IsZero() {
-		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
-		claim = evidence.Compare(claim.Claim, claim.Observed)
-	} else {
-		answer, err := o.Confirm(out)
-		if err != nil {
-			return out, err
-		}
-		claim = pin.ConsentEvidence("all that waits", answer, out.Consent())
+	claim, err := consentTo("all that waits", out.Consent(), o.Approve,
+		func() (host.Consent, error) { return o.Confirm(out) })
+	if err != nil {
+		return out, err
 	}
-	claim.Fix = "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
 	if out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim}); !out.Verdict.Allowed() {
 		return out, out.Verdict.Err()
 	}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -33,13 +32,9 @@ const variablesVersion = 1
 // MaxVariables is the largest file of [Variables], in bytes.
 const MaxVariables = 1 << 20
 
-var variableRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-})
+var variableRE = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-var hostRE = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
-})
+var hostRE = lazy.Regexp(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
 
 // ParseVariable reads "NAME=HOST".
 func ParseVariable(s string) (Variable, error) {

@@ -167,8 +167,7 @@ func (s *Sources) download(ctx context.Context, c claims, upstream *client.Clien
 	subject := c.subject()
 	body, size, err := upstream.OpenArchive(ctx, string(c.ledgerKind()), c.name, c.entry.Version)
 	if err != nil {
-		var p *registry.Problem
-		if errors.As(err, &p) && p.Status == http.StatusGone {
+		if p, ok := errors.AsType[*registry.Problem](err); ok && p.Status == http.StatusGone {
 			return stored{}, evidence.Errorf(evidence.Refused, subject, "choose another version",
 				errors.New("was deleted by its publisher, and is not in the store"))
 		}

@@ -109,8 +109,7 @@ func FetchRecordFor(ctx context.Context, w *workspace.Workspace, logs *trail.Log
 		}
 		return found == nil, nil
 	})
-	var problem *registry.Problem
-	if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
+	if problem, ok := errors.AsType[*registry.Problem](err); ok && problem.Status == http.StatusNotFound {
 		return nil, nil
 	}
 	if err != nil {

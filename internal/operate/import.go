@@ -161,8 +161,7 @@ func (i *importer) importPage(ctx context.Context, upstream *client.Client, p *r
 	page, err := i.fetchPage(ctx, upstream, *p)
 	if err != nil {
 		hint := "run it again; it goes on where it stopped"
-		var problem *registry.Problem
-		if errors.As(err, &problem) && problem.Status == 400 && p.Cursor != "" {
+		if problem, ok := errors.AsType[*registry.Problem](err); ok && problem.Status == 400 && p.Cursor != "" {
 			hint = "the registry does not know the cursor any more; run it again with --restart"
 		}
 		return false, evidence.Errorf(evidence.Operation, i.origin, hint, err)
@@ -204,8 +203,7 @@ func (i *importer) fetchPage(ctx context.Context, upstream *client.Client,
 			return page, err
 		}
 		pause := min(importPause<<(try-1), importMaxPause)
-		var problem *registry.Problem
-		if errors.As(err, &problem) {
+		if problem, ok := errors.AsType[*registry.Problem](err); ok {
 			if problem.Status != 429 && problem.Status < 500 {
 				return nil, err
 			}

@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -188,7 +188,7 @@ func (a *adoption) takeFile(w *workspace.Workspace, f clients.File, names []stri
 				as = ""
 			}
 		}
-		if err == nil && o.WriteConfig && o.Program != "" && as != "" && !isInside(w, f.Path) {
+		if err == nil && o.WriteConfig && o.Program != "" && as != "" && !host.IsBelow(w.Dir, f.Path) {
 			if err := clients.CheckProgram(o.Program, w.Host.Getenv); err != nil {
 				return err
 			}
@@ -215,8 +215,12 @@ func (a *adoption) tryRewrite(data []byte, s clients.Server, as string) error {
 		isIt := func(d project.Server) bool { return d.Name == as }
 		a.add, a.changed = slices.DeleteFunc(a.add, isIt), slices.DeleteFunc(a.changed, isIt)
 	}
-	return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line),
-		"write the entry in a plainer way, or leave it as it is", err)
+	return refuseEntry(s, "write the entry in a plainer way, or leave it as it is", err)
+}
+
+// refuseEntry refuses to take an entry over.
+func refuseEntry(s clients.Server, hint string, err error) error {
+	return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
 }
 
 // declare adds those of the servers called names that hallmark.toml does not declare to it, and changes the versions of
@@ -323,9 +327,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 // refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
 // same members make a scan refuse it then.
 func refuseUnguardable(s clients.Server) error {
-	refuse := func(hint string, err error) error {
-		return evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
-	}
+	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
 	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && key == "headers" })
 	if len(unknown) > 0 {
 		return refuse("take it out if the server does without it",
@@ -444,10 +446,7 @@ func runs(w *workspace.Workspace, s clients.Server, name string) bool {
 // numbered.
 func userServerName(s clients.Server, n int) string {
 	const most = 64 - len("-9999")
-	name := strings.TrimLeft(unnamedRE().ReplaceAllString(s.Name, "-"), "._-")
-	if name == "" {
-		name = "server"
-	}
+	name := cmp.Or(strings.TrimLeft(unnamedRE().ReplaceAllString(s.Name, "-"), "._-"), "server")
 	if n > 1 {
 		name += "-" + s.Client
 	}
@@ -458,7 +457,7 @@ func userServerName(s clients.Server, n int) string {
 }
 
 // unnamedRE is what a name of an entry may have, and that of a server may not.
-var unnamedRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
+var unnamedRE = lazy.Regexp(`[^A-Za-z0-9._-]+`)
 
 // sameElements reports whether two lists have the same elements, in any order.
 func sameElements(a, b []string) bool {
@@ -499,8 +498,7 @@ func headerVariables(s clients.Server) map[string]string {
 // with rewrite, unless it is the user's own.
 func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
-		return project.Server{}, evidence.Errorf(evidence.Refused,
-			fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
+		return project.Server{}, refuseEntry(s, hint, err)
 	}
 	words := append([]string{s.Command}, s.Args...)
 	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
@@ -513,8 +511,7 @@ func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error
 	case s.URL != "":
 		words = []string{s.URL}
 	}
-	switch {
-	case !slices.Equal(launcher.Redact(words), words):
+	if !slices.Equal(launcher.Redact(words), words) {
 		return refuse("give it to the server in a variable",
 			errors.New("has what looks like a secret in its arguments, which would be written into "+
 				project.ConfigFile))
@@ -528,9 +525,8 @@ func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error
 	if s.URL != "" {
 		return project.Server{Name: s.Name, Type: "http", URL: s.URL}, nil
 	}
-	mine := project.Server{Name: s.Name, Command: s.Command, Arguments: s.Args}
-	mine.Variables = addVariables(nil, s.Variables)
-	return mine, nil
+	return project.Server{Name: s.Name, Command: s.Command, Arguments: s.Args,
+		Variables: addVariables(nil, s.Variables)}, nil
 }
 
 // addVariables adds names to those of variables that a server gets.
@@ -550,7 +546,7 @@ const workspaceFolder = "${workspaceFolder}"
 // in the project's directory, so that "." is what the client would fill in.
 func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Server {
 	open := filepath.Dir(filepath.Dir(s.File)) // whose .vscode or .cursor the file is in
-	if s.Client != "vscode" && s.Client != "cursor" || !isInside(w, s.File) || !host.SameFile(open, w.Dir) {
+	if s.Client != "vscode" && s.Client != "cursor" || !host.IsBelow(w.Dir, s.File) || !host.SameFile(open, w.Dir) {
 		return s
 	}
 	s.Args = slices.Clone(s.Args)

@@ -144,12 +144,12 @@ func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 	if err != nil {
 		return realFile{}, err
 	}
-	if isInside(w, f.Path) {
+	if host.IsBelow(w.Dir, f.Path) {
 		dir, err := filepath.EvalSymlinks(w.Dir)
 		if err != nil {
 			return realFile{}, err
 		}
-		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
+		if !host.IsBelow(dir, real) {
 			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config",
 				durable.ErrOutside)
 		}
@@ -159,12 +159,6 @@ func resolveFile(w *workspace.Workspace, f clients.File) (realFile, error) {
 		return realFile{}, err
 	}
 	return realFile{f, real, st.Mode().Perm()}, nil
-}
-
-// isInside reports whether a file lies in the project.
-func isInside(w *workspace.Workspace, name string) bool {
-	rel, err := filepath.Rel(w.Dir, name)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // replacements returns the changes that replace a client's file and its originals.

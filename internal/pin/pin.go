@@ -112,9 +112,7 @@ func chooseServers(w *workspace.Workspace, names []string, o Options) (from *ado
 		}
 	}
 	if o.Tree != "" {
-		if from == nil {
-			from = &adoption{}
-		}
+		from = cmp.Or(from, &adoption{})
 		if from.config, err = setTree(w, cmp.Or(string(from.config), string(w.Text)), names, o.Tree); err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,14 +169,11 @@ func (l *layout) fetchLocked(ctx context.Context, entry project.ServerLock,
 // findPlatform returns the image of an index, called ref, that is for a platform; "" is linux on this machine's
 // processor.
 func findPlatform(index *fetch.Image, ref, platform string) (digest.Digest, error) {
-	if platform == "" {
-		platform = "linux/" + runtime.GOARCH
-	}
-	if image, ok := index.Platforms[platform]; ok {
-		return image, nil
-	}
-	if image, ok := index.Platforms[platform+"/v8"]; ok {
-		return image, nil
+	platform = cmp.Or(platform, "linux/"+runtime.GOARCH)
+	for _, spelled := range []string{platform, platform + "/v8"} {
+		if image, ok := index.Platforms[spelled]; ok {
+			return image, nil
+		}
 	}
 	return digest.Digest{}, evidence.Errorf(evidence.Validation, ref, "", fmt.Errorf("has no image for %s, but for %s",
 		platform, strings.Join(slices.Sorted(maps.Keys(index.Platforms)), ", ")))

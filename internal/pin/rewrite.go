@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -87,7 +88,7 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 	}
 	command, owner := cmp.Or(program, "hallmark"), w.Dir
 	args := func(name string) []string { return w.RunArguments(name) }
-	if isInside(w, f.Path) { // others have the file, too, and the program elsewhere
+	if host.IsBelow(w.Dir, f.Path) { // others have the file, too, and the program elsewhere
 		command, owner = "hallmark", ""
 		args = func(name string) []string { return []string{"run", name} }
 	}

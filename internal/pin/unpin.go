@@ -84,15 +84,10 @@ func (o UnpinOptions) requireConsent(all []clients.Original) error {
 	for _, x := range all {
 		shown = append(shown, Restored{x.Name, x.File, x.Was})
 	}
-	yes := false
 	if o.Confirm != nil {
-		var err error
-		if yes, err = o.Confirm(shown); err != nil {
+		if yes, err := o.Confirm(shown); yes || err != nil {
 			return err
 		}
-	}
-	if yes {
-		return nil
 	}
 	return evidence.Errorf(evidence.Refused, shown[0].File, "look at it, and consent with --yes",
 		fmt.Errorf("would start what %s says that it started, which came with the project, and nobody consented",
@@ -273,7 +268,7 @@ func undoable(w *workspace.Workspace, o UnpinOptions, names []string) ([]string,
 
 // isOwnOriginal reports whether an original of f is of an entry that starts a server of this project.
 func isOwnOriginal(w *workspace.Workspace, f clients.File, o clients.Original) bool {
-	return o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
+	return o.Project == w.Dir || o.Project == "" && host.IsBelow(w.Dir, f.Path)
 }
 
 // undeclare returns the change of hallmark.toml after which it does not declare the servers called names.
@@ -451,7 +446,7 @@ func (r *restoration) addRestored(f clients.File, original clients.Original) {
 	if server := original.ServerName(); !slices.Contains(r.where[server], f.Path) {
 		r.where[server] = append(r.where[server], f.Path)
 	}
-	if isInside(r.w, f.Path) && original.Added == "" { // what was inserted is only taken away
+	if host.IsBelow(r.w.Dir, f.Path) && original.Added == "" { // what was inserted is only taken away
 		r.foreign = append(r.foreign, original)
 	}
 }
@@ -488,7 +483,7 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		}
 		line, _ := clients.ReadRunLine(e.Args[1:], false)
 		entry, _ := w.Lock.Server(line.Name)
-		ours := line.Project == w.Dir || line.Project == "" && isInside(w, f.Path)
+		ours := line.Project == w.Dir || line.Project == "" && host.IsBelow(w.Dir, f.Path)
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
 			continue
 		}

@@ -305,8 +305,7 @@ func fetchError(subject string, err error) error {
 	if refusal := wire.NotAgreed(err); refusal != nil {
 		return refusal
 	}
-	var outside *wire.Error
-	if errors.As(err, &outside) {
+	if outside, ok := errors.AsType[*wire.Error](err); ok {
 		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
 	}
 	return evidence.Errorf(evidence.Operation, subject, "", err)

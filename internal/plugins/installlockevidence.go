@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,9 +155,7 @@ func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence
 
 // shortSignature names a signature for a person.
 func shortSignature(key, signature string) string {
-	if key == "" {
-		key = "a key that is not named"
-	}
+	key = cmp.Or(key, "a key that is not named")
 	return fmt.Sprintf("%s… by %s", signature[:min(16, len(signature))], key)
 }
 

@@ -4,18 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-var sha256Hex = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
-})
+var sha256Hex = lazy.Regexp(`^[0-9a-fA-F]{64}$`)
 
 // installMembers are the members of an install.lock.json, and those of its policy.
 var installMembers = sync.OnceValues(func() (members, flags []string) {

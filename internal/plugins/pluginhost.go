@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,9 +26,7 @@ type Options struct {
 func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scans: newScans(h), Now: h.Now(),
 		AllowlistName: o.Allowlist}
-	if target.AllowlistName == "" {
-		target.AllowlistName = plugin.AllowlistFile
-	}
+	target.AllowlistName = cmp.Or(target.AllowlistName, plugin.AllowlistFile)
 	read := host.ReadFile // a checkout may hold a file of the default name
 	if o.Allowlist != "" {
 		read = host.ReadNamed

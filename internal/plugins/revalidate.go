@@ -7,13 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -109,9 +108,7 @@ func isNoDirectory(path string) bool {
 }
 
 // stagingName matches the name of a directory in which a plugin is being written.
-var stagingName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\.hallmark-(install-)?[0-9]+\.tmp$`)
-})
+var stagingName = lazy.Regexp(`^\.hallmark-(install-)?[0-9]+\.tmp$`)
 
 // isIgnored reports whether an entry of a directory of plugins may lie there though it is no plugin:
 // our own files, and those of version control and of the desktop, which no host loads.

@@ -10,7 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -157,17 +157,17 @@ func (c *capturer) all(ctx context.Context, versions []string) error {
 	}
 	c.views = append(c.views, views...)
 	defer c.w.Host.Announce("capturing what %s shows: %d starts", c.declared.Name, len(views))()
-	var dead deaths
+	var dead atomic.Pointer[evidence.Error] // the first of a process that died before any answer
 	group, parallel := errgroup.WithContext(ctx)
 	group.SetLimit(captureWidth)
 	for i, s := range views {
 		ended := make(chan struct{})
 		group.Go(func() error {
 			defer close(ended)
-			if dead.first() != nil {
+			if dead.Load() != nil {
 				return nil
 			}
-			return dead.note(c.one(parallel, s))
+			return noteDeath(&dead, c.one(parallel, s))
 		})
 		if i == 0 {
 			select {
@@ -177,7 +177,7 @@ func (c *capturer) all(ctx context.Context, versions []string) error {
 		}
 	}
 	err := group.Wait()
-	if died := dead.first(); died != nil && err == nil {
+	if died := dead.Load(); died != nil && err == nil {
 		if !slices.ContainsFunc(c.views, func(s *clientView) bool { return s.shown != nil }) {
 			c.output.show()
 			c.output.close()
@@ -255,29 +255,13 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	return nil
 }
 
-// deaths keeps the first error of a process that died before any answer.
-type deaths struct {
-	mu  sync.Mutex
-	err *evidence.Error // nil: none died
-}
-
-func (d *deaths) first() *evidence.Error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.err
-}
-
-// note stores err if it is about a process that died, and returns any other error.
-func (d *deaths) note(err error) error {
+// noteDeath stores err, unless there is one before it, if it is about a process that died, and returns any other error.
+func noteDeath(dead *atomic.Pointer[evidence.Error], err error) error {
 	var problem *evidence.Error
 	if !errors.As(err, new(*guard.DiedError)) || !errors.As(err, &problem) {
 		return err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.err == nil {
-		d.err = problem
-	}
+	dead.CompareAndSwap(nil, problem)
 	return nil
 }
 

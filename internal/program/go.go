@@ -51,12 +51,7 @@ func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) e
 	rt := *p.Runtime
 	rt.Digest = sum
 	p.Runtime = &rt
-	claim := evidence.Claim{Subject: root, Scheme: evidence.Tree, Authority: evidence.Machine,
-		Where: "what was approved on this machine"}
-	if approved != nil {
-		claim.Want = []digest.Digest{approved.Digest}
-	}
-	p.Report = append(p.Report, evidence.Compare(claim,
+	p.Report = append(p.Report, evidence.Compare(approvedClaim(root, evidence.Tree, approved),
 		evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: "the toolchain " + rt.Version}))
 	return nil
 }

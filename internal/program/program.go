@@ -37,12 +37,9 @@ func RuntimeEvidence(w *workspace.Workspace, name string, approval project.Appro
 	}
 	p := &Program{Server: name}
 	defer p.Close()
-	claim := evidence.Claim{
-		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
-		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
-	}
 	image, err := host.KeptOf[process.Seen](w.Host.Kept).Look(approved.Path)
 	if err != nil {
+		claim := approvedClaim(approved.Path, evidence.File, approved)
 		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}
 	p.Executable = image
@@ -108,18 +105,21 @@ func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.S
 // means that none was approved.
 func (p *Program) UseRuntime(m *process.Image, version string, approved *project.Runtime) {
 	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
-	c := evidence.Claim{
-		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
-		Where: "what was approved on this machine",
-	}
-	if approved != nil { // compared whatever its path is: a link may lead elsewhere now
-		c.Want = []digest.Digest{approved.Digest}
-	}
-	p.AddSubject(c, m.Observed())
+	p.AddSubject(approvedClaim(m.Path(), evidence.File, approved), m.Observed())
 	if e := &p.Report[len(p.Report)-1]; e.Outcome == evidence.Mismatch {
 		e.Fix = "if you updated it, run 'hallmark review', which asks once for all servers that it starts; else find " +
 			"out who did"
 	}
+}
+
+// approvedClaim is what this machine claims of a runtime at path; nil means that none was approved.
+func approvedClaim(path string, scheme evidence.Scheme, approved *project.Runtime) evidence.Claim {
+	c := evidence.Claim{Subject: path, Scheme: scheme, Authority: evidence.Machine,
+		Where: "what was approved on this machine"}
+	if approved != nil { // compared whatever its path is: a link may lead elsewhere now
+		c.Want = []digest.Digest{approved.Digest}
+	}
+	return c
 }
 
 // VerifyEvidence returns the evidence of a verify block. exe is the executable that was opened to

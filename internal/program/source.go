@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -83,7 +82,7 @@ func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtim
 type sourceRuntime struct {
 	commands   []string // the first of these in PATH; nil: the entry is started itself
 	probe      []string // makes it print its own executable and its version, a line each
-	minor      bool     // the second number of its version is part of what servers are made for
+	numbers    int      // of its version, which are part of what servers are made for
 	words      []string // the command line before the entry: nothing is loaded from elsewhere
 	variables  []string // variables, to the same end: "NAME=VALUE"
 	besideOnly bool     // it looks for modules beside the entry, and in no directory above
@@ -97,24 +96,25 @@ var runtimes = map[string]sourceRuntime{
 	facet.RuntimeBinary: {},
 	"node": {
 		commands: []string{"node"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.node`},
+		numbers: 1,
 	},
 	"python": {
 		commands: []string{"python3", "python"},
 		probe: []string{"-I", "-B", "-c",
 			"import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
-		minor: true, besideOnly: true,
+		numbers: 2, besideOnly: true,
 		words: []string{"-s", "-S", "-B"},
 	},
 	"bun": {
 		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p",
-			`process.execPath + "\n" + process.versions.bun`},
+			`process.execPath + "\n" + process.versions.bun`}, numbers: 1,
 		// a bunfig.toml names code to load first
 		words:     []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"},
 		variables: []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
 	},
 	"deno": {
 		commands: []string{"deno"}, probe: []string{"eval", "--no-config",
-			`console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
+			`console.log(Deno.execPath() + "\n" + Deno.version.deno)`}, numbers: 1,
 		words:     []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
 		variables: []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
 	},
@@ -127,19 +127,7 @@ func (r sourceRuntime) find(ctx context.Context, w *workspace.Workspace, path st
 	if err != nil {
 		return nil, err
 	}
-	answer, err := closure.Ask(ctx, w.Host, closure.Question{
+	return closure.AskRuntime(ctx, w, r.commands[0], r.numbers, closure.Question{
 		Path: found, Set: append([]string{"PATH=" + path}, r.variables...), Args: r.probe,
 	})
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, found, "", err)
-	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
-	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
-	if r.minor {
-		major = strings.TrimSpace(version)
-	}
-	if exe = strings.TrimSpace(exe); !ok || !filepath.IsAbs(exe) || major == "" {
-		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not "+r.commands[0]))
-	}
-	return &project.Runtime{Path: exe, Version: major}, nil
 }

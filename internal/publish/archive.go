@@ -150,8 +150,7 @@ func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 	shown, err := x.capture(ctx)
 	if err != nil {
 		kind := evidence.ClassOf(err)
-		var why *evidence.Error
-		if errors.As(err, &why) {
+		if why, ok := errors.AsType[*evidence.Error](err); ok {
 			err = why.Err // without its hint, which is for pinning
 		}
 		return shown, &evidence.Error{

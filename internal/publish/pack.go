@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -33,9 +34,7 @@ type Packing struct {
 // give the same bytes. The file appears only when it is complete and was read back; on an error
 // an older file stays.
 func Pack(ctx context.Context, o PackOptions) (*Packing, error) {
-	if o.Dir == "" {
-		o.Dir = "."
-	}
+	o.Dir = cmp.Or(o.Dir, ".")
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		kind := evidence.Operation

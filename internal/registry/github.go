@@ -7,11 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
-	"sync"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // maxAnswer is the most that is read of an answer, in bytes.
@@ -76,9 +76,7 @@ func (a GitHub) get(ctx context.Context, path, token string) (GitHubAnswer, erro
 // IsGitHubName reports whether text can be the name of a user or an organisation.
 func IsGitHubName(text string) bool { return ownerName().MatchString(text) }
 
-var ownerName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
-})
+var ownerName = lazy.Regexp(`^[a-zA-Z0-9-]{1,100}$`)
 
 // RepositoryID asks for the number of a repository, which stays when it is renamed. The token may
 // be empty.
@@ -97,6 +95,4 @@ func (a GitHub) RepositoryID(ctx context.Context, owner, name, token string) (st
 	return strconv.FormatInt(repository.ID, 10), nil
 }
 
-var repositoryName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
-})
+var repositoryName = lazy.Regexp(`^[a-zA-Z0-9._-]{1,100}$`)

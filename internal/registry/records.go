@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,9 +197,7 @@ func (r Record) Normal() Record {
 			*t = t.UTC().Truncate(time.Microsecond)
 		}
 	}
-	if r.Status == "" {
-		r.Status = Active
-	}
+	r.Status = cmp.Or(r.Status, Active)
 	if len(r.Evidence) == 0 {
 		r.Evidence = json.RawMessage("[]")
 	}

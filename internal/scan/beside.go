@@ -34,8 +34,8 @@ func (e *scannedEntry) warnBypass() {
 		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+clients.QuoteText(name)+
 			" of "+project.ConfigFile+" in "+clients.QuoteText(dir)+" locks")
 		found.Rule = launcher.RuleAround
-		found.Fix = `"command": "hallmark", "args": ["run", ` + clients.QuoteJSON(name) + `, "--project", ` +
-			clients.QuoteJSON(dir) + `]`
+		found.Fix = `"command": "hallmark", "args": ["run", ` + clients.Quote(name) + `, "--project", ` +
+			clients.Quote(dir) + `]`
 		e.report = append(e.report, found)
 		return
 	}

@@ -85,7 +85,7 @@ func (e *scannedEntry) classifyCommand() string {
 			return "is a package or image that is called hallmark, not this machine's program"
 		}
 	}
-	words := slices.Concat([]string{t.File, t.Module, t.Bin}, []string{})
+	words := []string{t.File, t.Module, t.Bin}
 	if t.Wrapper != "" || t.Opaque != "" {
 		words = append(words, e.server.Args...)
 	}
@@ -115,7 +115,7 @@ func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
 	}
-	return `"command": "hallmark", "args": ["run", ` + clients.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
+	return `"command": "hallmark", "args": ["run", ` + clients.Quote(e.server.Name) + `], after 'hallmark pin'`
 }
 
 // suggestAdoption returns how an entry that starts a server without Hallmark should be written, and the
@@ -150,9 +150,7 @@ func (e *scannedEntry) judgeUnguarded() {
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
 	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args,
 		[]string{s.URL})), " "))
-	if starts == "" {
-		starts = "what its client takes from it"
-	}
+	starts = cmp.Or(starts, "what its client takes from it")
 	found := evidence.Fact(c, starts)
 	switch v, err := e.openProject(e.project); {
 	case err == nil && !wasApproved(v.w, s.Name) && unlockedAs(v.w.Config, s):
@@ -227,10 +225,7 @@ func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	if _, err := os.Stat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("there is no " + project.ConfigFile + " in " + w.Dir)
 	}
-	if err := w.ReadFiles(); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return w, w.ReadFiles()
 }
 
 // wasApproved reports whether this machine approved an entry of that name. If the lock has no such

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 			}
 			// Files that an administrator manages for the machine are not the project's.
 			for _, f := range found {
-				if rel, err := filepath.Rel(name, f.Path); err == nil && filepath.IsLocal(rel) {
+				if host.IsBelow(name, f.Path) {
 					out = append(out, f)
 				}
 			}

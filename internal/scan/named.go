@@ -6,6 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -29,8 +30,7 @@ func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool)
 	if err != nil {
 		return clients.File{}, false // nothing is there
 	}
-	rel, err := filepath.Rel(root, real)
-	return to, err == nil && filepath.IsLocal(rel)
+	return to, host.IsBelow(root, real)
 }
 
 // commandEvidence returns evidence of a command line that a client runs, which may start a server.

@@ -90,7 +90,7 @@ func contains(dir, file string) bool {
 		if err != nil {
 			return true
 		}
-		if rel, err := filepath.Rel(abs, file); err == nil && filepath.IsLocal(rel) {
+		if host.IsBelow(abs, file) {
 			return true
 		}
 	}

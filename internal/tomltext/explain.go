@@ -3,25 +3,21 @@ package tomltext
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // wrongType is what go-toml says of a value of another type than a key has.
-var wrongType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
-})
+var wrongType = lazy.Regexp(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
 
 // Explain puts line and column before what go-toml says is wrong, and names each unknown key.
 func Explain(err error) error {
 	key := func(key toml.Key) string { return surface.Escape(strings.Join(key, ".")) }
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) {
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 		var all []error
 		for _, e := range strict.Errors {
 			line, column := e.Position()

@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // applyEdit applies an edit, and verifies that it changed what it should and nothing else.
@@ -49,6 +50,11 @@ func withoutLine(s project.Server) project.Server {
 		block.Line, s.Verify = 0, &block
 	}
 	return s
+}
+
+// invalidServer returns an error about the table of a server; what says what is wrong with it.
+func invalidServer(name, what string) error {
+	return invalid(project.ConfigFile, errors.New("providers.mcp."+surface.Escape(name)+what))
 }
 
 // invalid returns an error of class Validation about the file, or about a name that cannot be

@@ -7,20 +7,15 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/project"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // MigrateConfig rewrites each deprecated checksum as the verify block that it stands for,
 // and keeps comments, order and everything else. migrated names the servers; kept those
 // whose checksum is ignored because there is a verify block too, for a person to remove.
 func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error) {
-	before, err := project.ParseConfig(data)
+	before, all, err := parseConfigParts(data)
 	if err != nil {
 		return nil, nil, nil, err
-	}
-	all, err := tomltext.Keys(data)
-	if err != nil {
-		return nil, nil, nil, invalid(project.ConfigFile, err)
 	}
 	both := map[string]bool{}
 	for _, p := range all {
@@ -53,9 +48,7 @@ func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error)
 	}
 	for name, s := range before.Servers {
 		if !reflect.DeepEqual(withoutLine(s), withoutLine(after.Servers[name])) {
-			return nil, nil, nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten",
-					surface.Escape(name)))
+			return nil, nil, nil, invalidServer(name, ": checksum is written in a way that cannot be rewritten")
 		}
 	}
 	return out, migrated, kept, nil

@@ -89,12 +89,9 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 			edits = append(edits, tomltext.Replace(p.Value, strconv.Quote(v.Claims[n].Want.Hex())))
 		}
 	case at.block:
-		return nil, invalid(project.ConfigFile,
-			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`,
-				surface.Escape(name)))
+		return nil, invalidServer(name, `: each file of the verify block needs a value; write value = ""`)
 	case at.command == nil || len(v.Claims) != 1:
-		return nil, invalid(project.ConfigFile,
-			fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
+		return nil, invalidServer(name, " has no command to verify")
 	default:
 		c := v.Claims[0]
 		text := fmt.Sprintf("verify = { type = %q, ", v.Type)
@@ -113,9 +110,7 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 		!slices.EqualFunc(got.Claims, v.Claims, func(a, b project.FileClaim) bool {
 			return a.Path == b.Path && evidence.Same(a.Want, b.Want)
 		}) {
-		return nil, invalid(project.ConfigFile,
-			fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in",
-				surface.Escape(name)))
+		return nil, invalidServer(name, ": the verify block is written in a way that cannot be filled in")
 	}
 	return out, nil
 }
@@ -137,9 +132,7 @@ func findVerify(data []byte, name string) (verifyKeys, error) {
 	for i, p := range all {
 		switch {
 		case isServerKey(p.Path, "checksum") && p.Path[2] == name:
-			return at, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first",
-					surface.Escape(name)))
+			return at, invalidServer(name, " has a checksum; run 'hallmark config migrate' first")
 		case isServerKey(p.Path, "command") && p.Path[2] == name && p.Last:
 			at.command = &all[i]
 		case isServerKey(p.Path, "verify") && p.Path[2] == name:
@@ -176,31 +169,29 @@ func SetTree(data []byte, name, dir string) ([]byte, error) {
 	if err != nil {
 		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
 	}
-	var edit *tomltext.Edit
+	var tree, command []tomltext.Edit
 	for _, p := range all {
 		if len(p.Path) != 4 || p.Path[2] != name || !p.Last {
 			continue
 		}
-		if isServerKey(p.Path, "tree") {
-			e := tomltext.Replace(p.Value, tomltext.Requote(data[p.Value.Start:], dir))
-			edit = &e
-			break
-		}
-		if isServerKey(p.Path, "command") {
-			e := insertBehind(data, p, "tree = "+tomltext.Requote(data[p.Value.Start:], dir))
-			edit = &e
+		text := tomltext.Requote(data[p.Value.Start:], dir)
+		switch {
+		case isServerKey(p.Path, "tree"):
+			tree = append(tree, tomltext.Replace(p.Value, text))
+		case isServerKey(p.Path, "command"):
+			command = append(command, insertBehind(data, p, "tree = "+text))
 		}
 	}
-	if edit == nil {
-		return nil, invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s has no command, and so no tree",
-			surface.Escape(name)))
+	if tree == nil {
+		tree = command
 	}
-	out := tomltext.Apply(data, *edit)
+	if tree == nil {
+		return nil, invalidServer(name, " has no command, and so no tree")
+	}
+	out := tomltext.Apply(data, tree...)
 	after, err := project.ParseConfig(out)
 	if err == nil && after.Servers[name].Tree != dir {
-		err = invalid(project.ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; "+
-			"write tree = %s",
-			surface.Escape(name), tomltext.Quote(dir)))
+		err = invalidServer(name, " is written in a way that cannot be rewritten; write tree = "+tomltext.Quote(dir))
 	}
 	return out, err
 }
@@ -208,13 +199,9 @@ func SetTree(data []byte, name, dir string) ([]byte, error) {
 // SetLaunch returns data with the arguments and the record of a declared server set to those
 // of s, each string at its place. Everything else stays.
 func SetLaunch(data []byte, s project.Server) ([]byte, error) {
-	before, err := project.ParseConfig(data)
+	before, all, err := parseConfigParts(data)
 	if err != nil {
 		return nil, err
-	}
-	all, err := tomltext.Keys(data)
-	if err != nil {
-		return nil, invalid(project.ConfigFile, tomltext.Explain(err))
 	}
 	old := before.Servers[s.Name]
 	var edits []tomltext.Edit
@@ -241,9 +228,7 @@ func SetLaunch(data []byte, s project.Server) ([]byte, error) {
 	}
 	if got := after.Servers[s.Name]; got.Record != s.Record || !slices.Equal(got.Arguments, s.Arguments) {
 		line := strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")
-		return nil, invalid(project.ConfigFile,
-			fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
-				surface.Escape(s.Name), surface.Escape(line)))
+		return nil, invalidServer(s.Name, " is written in a way that cannot be rewritten; write "+surface.Escape(line))
 	}
 	return out, nil
 }
@@ -273,8 +258,7 @@ func AddServers(data []byte, servers []project.Server) ([]byte, error) {
 		got := c.Servers[s.Name]
 		if got.Command != s.Command || got.URL != s.URL || !maps.Equal(got.Headers, s.Headers) ||
 			!slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
-			return nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
+			return nil, invalidServer(s.Name, " cannot be added")
 		}
 	}
 	return out, nil
@@ -327,8 +311,7 @@ func RemoveServers(data []byte, names []string) ([]byte, error) {
 		}
 		edit, ok := removeTable(data, all, []string{"providers", "mcp", name})
 		if !ok {
-			return nil, invalid(project.ConfigFile,
-				fmt.Errorf("providers.mcp.%s is spread over the file; edit it by hand", surface.Escape(name)))
+			return nil, invalidServer(name, " is spread over the file; edit it by hand")
 		}
 		if data, err = applyEdit(data, edit, before, func(c *project.Config) { delete(c.Servers, name) }); err != nil {
 			return nil, err

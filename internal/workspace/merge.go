@@ -202,13 +202,8 @@ type merging struct {
 // filesBeside returns the changes that leave the files beside the lock as its entries have them. What is not there is
 // taken from git, which may have merged it line by line.
 func (m *merging) filesBeside(ctx context.Context, sides lockSides) (files []durable.File, err error) {
-	names := map[string]bool{}
-	for _, side := range sides {
-		for _, name := range side.Servers() {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	names := slices.Concat(sides[0].Servers(), sides[1].Servers(), sides[2].Servers())
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		entry, locked := m.Lock.Server(name)
 		for _, at := range []string{project.SurfaceFile(name), project.ClosureSubject(name)} {
 			f := durable.File{Path: m.Path(at)}

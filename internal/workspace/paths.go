@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
 // Contains reports whether the project holds file, as it is named or after all links.
@@ -22,7 +23,7 @@ func (w *Workspace) Contains(file string) bool {
 	}
 	for _, name := range names {
 		for _, root := range []string{w.Dir, dir} {
-			if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
+			if host.IsBelow(root, name) {
 				return true
 			}
 		}

@@ -60,7 +60,7 @@ func (w *Workspace) RememberRewritten(files []string) ([]durable.File, error) {
 	}
 	all := slices.Clone(known)
 	for _, path := range files {
-		if rel, err := filepath.Rel(w.Dir, path); err != nil || !filepath.IsLocal(rel) {
+		if !host.IsBelow(w.Dir, path) {
 			all = append(all, path)
 		}
 	}

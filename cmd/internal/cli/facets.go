@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -540,9 +541,7 @@ func showListed(w io.Writer, found facets.Listing) error {
 			version = s.Locked.Version
 		}
 		declared := s.Declared
-		if declared == "" {
-			declared = "brought along"
-		}
+		declared = cmp.Or(declared, "brought along")
 		edited := ""
 		if s.Edited > 0 {
 			edited = fmt.Sprintf(", %d edited", s.Edited)

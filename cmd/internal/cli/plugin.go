@@ -134,13 +134,11 @@ func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error
 			p.Copy = filepath.ToSlash(o.CopyTo)
 		}
 	}
-	var invalid *plugin.Invalid
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*plugin.Invalid](err); ok {
 		p.Issues = invalid.Issues
 	}
 	p.Outcome = app.OutcomeOf(verdict, err)
-	var refusal *policy.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*policy.Refusal](err); ok {
 		p.Error, p.headline = refusal.Verdict.Headline(), true
 	}
 	p.ErrorType = errorTypes[p.Class]

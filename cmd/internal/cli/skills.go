@@ -230,9 +230,7 @@ func chooseItem(items []facet.Item, where, name string) (facet.Item, error) {
 // itemFacet is the declaration of an item of a directory or a repository.
 func itemFacet(in project.Facet, item facet.Item) project.Facet {
 	f := in
-	if f.Name == "" {
-		f.Name = item.Name
-	}
+	f.Name = cmp.Or(f.Name, item.Name)
 	if f.Path != "" {
 		f.Path = path.Join(filepath.ToSlash(f.Path), item.Path)
 	} else if f.Sub = path.Join(f.Sub, item.Path); f.Sub == "." {

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -162,9 +163,7 @@ func nameExamples(c *cobra.Command) {
 func Help(c *cobra.Command, columns int) string {
 	var b strings.Builder
 	text := c.Long
-	if text == "" {
-		text = c.Short + "."
-	}
+	text = cmp.Or(text, c.Short+".")
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		if strings.Contains("\n"+paragraph, "\n ") || strings.Contains("\n"+paragraph, "\n\t") {
 			b.WriteString(paragraph + "\n\n") // it was laid out

@@ -51,8 +51,7 @@ func readCheckout(dir, name string, limit int64) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return "", fmt.Errorf("%s %w", name, at.Err)
 	}
 	return string(data), err

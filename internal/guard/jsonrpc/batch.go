@@ -28,6 +28,16 @@ func (s *Scanner) Batch(b []byte, i int) (batch []Element, end int, err error) {
 	return batch, end, err
 }
 
+// Messages scans the message or batch at b[i], and returns what it has and where that ends. A message that cannot be
+// routed has a Fault; err is not nil only for a batch that is not valid.
+func (s *Scanner) Messages(b []byte, i int) (all []Element, end int, err error) {
+	if b[i] == '[' {
+		return s.Batch(b, i)
+	}
+	m, fault := s.Message(b, i)
+	return []Element{{m, fault}}, m.Whole.Hi, nil
+}
+
 // JoinBatch is a line with a batch of the messages at parts of the line b, or nil if there are
 // none.
 func JoinBatch(b []byte, parts []Span) []byte {

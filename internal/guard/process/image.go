@@ -102,8 +102,7 @@ func resolve(path string) ([]string, error) {
 
 // withoutPath is err without the path that it names, which the caller prints escaped.
 func withoutPath(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -76,12 +77,7 @@ func static(r io.ReaderAt) bool {
 	if err != nil || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
 		return false
 	}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
 // seal copies file into a memory file that cannot be written, grown or shrunk.

@@ -21,13 +21,13 @@ func (b *bridge) send(s *jsonrpc.Scanner, line []byte) {
 	}
 	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
 	p := &post{unanswered: map[string][]byte{}}
-	messages, err := readMessages(s, body)
-	if err != nil {
+	messages, _, err := s.Messages(body, 0)
+	if err != nil || body[0] != '[' && messages[0].Fault != nil {
 		return
 	}
 	cancelled := ""
 	for k := range messages {
-		m := &messages[k]
+		m := &messages[k].Message
 		method, _ := jsonrpc.Text(m.Method.Of(body))
 		if id, ok := jsonrpc.IDKey(m.ID.Of(body)); ok && m.Method.Present() {
 			p.unanswered[id] = bytes.Clone(m.ID.Of(body))
@@ -70,19 +70,6 @@ func (b *bridge) expect(p *post) bool {
 		b.unanswered[id] = p
 	}
 	return true
-}
-
-// readMessages reads the messages of a body, which has one or is a batch.
-func readMessages(s *jsonrpc.Scanner, body []byte) (messages []jsonrpc.Message, err error) {
-	if body[0] != '[' {
-		m, err := s.Message(body, 0)
-		return []jsonrpc.Message{m}, err
-	}
-	elements, _, err := s.Batch(body, 0)
-	for _, e := range elements {
-		messages = append(messages, e.Message)
-	}
-	return messages, err
 }
 
 // readRepeated reads what the headers of a message repeat. It returns the key of the id that the message

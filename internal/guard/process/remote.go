@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -65,9 +66,7 @@ type bridge struct {
 // end stops the session, with that exit code unless something ended it before.
 func (b *bridge) end(code int) {
 	b.mu.Lock()
-	if b.code == 0 {
-		b.code = code
-	}
+	b.code = cmp.Or(b.code, code)
 	b.mu.Unlock()
 	b.cancelCalls()
 	b.in.Stop()

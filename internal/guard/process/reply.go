@@ -94,16 +94,8 @@ func (b *bridge) noteAnswers(p *post, line []byte) {
 	if p == nil {
 		return
 	}
-	var (
-		s        jsonrpc.Scanner
-		elements []jsonrpc.Element
-	)
-	if line[0] == '[' {
-		elements, _, _ = s.Batch(line, 0)
-	} else {
-		m, err := s.Message(line, 0)
-		elements = []jsonrpc.Element{{Message: m, Fault: err}}
-	}
+	var s jsonrpc.Scanner
+	elements, _, _ := s.Messages(line, 0)
 	for _, e := range elements {
 		id, ok := jsonrpc.IDKey(e.ID.Of(line))
 		if _, mine := p.unanswered[id]; !ok || !mine || e.Fault != nil || e.Method.Present() {

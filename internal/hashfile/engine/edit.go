@@ -224,8 +224,7 @@ func (e *Engine) rebase(
 // explain returns the error of a refused edit with the lines that help to repeat it.
 func (e *Engine) explain(p *place.Place, now Contents, ops []hashline.Operation, err error) error {
 	problem := place.RefusalOf(p.Asked, err)
-	var why *hashline.Error
-	if errors.As(err, &why) && why.Code == hashline.Binary && len(why.Operations) == 0 {
+	if why, ok := errors.AsType[*hashline.Error](err); ok && why.Code == hashline.Binary && len(why.Operations) == 0 {
 		return refuseBinary(p.Asked, now.Data, why)
 	}
 	switch problem.Code {

@@ -4,31 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 var (
 	// leadingComment matches a comment that may stand before front matter, such as a copyright notice.
-	leadingComment = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?s:<!--.*?-->)`)
-	})
+	leadingComment = lazy.Regexp(`^(?s:<!--.*?-->)`)
 	// directive matches directives of YAML before a line "---". They can give tags another meaning.
-	directive = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
-	})
+	directive = lazy.Regexp(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
 	// keyInLine matches a key of YAML or TOML, its group 1, at the beginning of a line or in brackets, or a word that
 	// has a line for itself, its group 2. It is for what is not YAML.
-	keyInLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
-			`["']?(<<|[\pL\pM\pN\p{Cf}_ \\-]{1,64}?)["']?\s*[:=]|^["']?([\pL\pM\pN\p{Cf}_-]{1,64})["']?[ \t]*$`)
-	})
+	keyInLine = lazy.Regexp(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
+		`["']?(<<|[\pL\pM\pN\p{Cf}_ \\-]{1,64}?)["']?\s*[:=]|^["']?([\pL\pM\pN\p{Cf}_-]{1,64})["']?[ \t]*$`)
 )
 
 // rulesAdvice ends each error about a key that resembles one of the three names.
@@ -114,7 +107,7 @@ func beforeFence(text []byte) int {
 }
 
 // lineInError matches what the parser says of a line, which it does not count as people do.
-var lineInError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line \d+: `) })
+var lineInError = lazy.Regexp(`line \d+: `)
 
 // explainYAML returns the reason of an error of [frontmatter.Parse], and what to write instead.
 func explainYAML(err error) string {

@@ -2,10 +2,10 @@ package place
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // Bounds of a search for names that are like another one.
@@ -15,9 +15,7 @@ const (
 )
 
 // lineSuffix matches a name with the line numbers that compilers and models write after it.
-var lineSuffix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
-})
+var lineSuffix = lazy.Regexp(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
 
 // nearNames returns those of names that a caller may have meant by name, the nearest first: those that differ from it
 // in about a letter of three at most, or that hold it without its extension.

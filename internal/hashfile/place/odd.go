@@ -2,18 +2,14 @@ package place
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 var (
-	windowsPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[A-Za-z]:[\\/]|\\\\)`)
-	})
-	otherScheme = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
-	})
+	windowsPath = lazy.Regexp(`^(?:[A-Za-z]:[\\/]|\\\\)`)
+	otherScheme = lazy.Regexp(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
 )
 
 // oddness says why a path at which nothing is was hardly meant as it is written, and what to give; "" of other paths.

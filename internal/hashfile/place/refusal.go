@@ -89,8 +89,7 @@ func RefusalOf(path string, err error) *Refusal {
 	case errors.Is(err, context.Canceled):
 		return Refuse(IO, "%s: the call was canceled", Show(path))
 	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return Refuse(IO, "%s: %s", Show(path), Show(errno.Error()))
 	}
 	return Refuse(IO, "%s: %s", Show(path), Show(err.Error()))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,9 +95,7 @@ func (s *Server) grant(ctx context.Context, token string) (registry.Grant, error
 // forbidden is the answer to a bearer who may not act on name.
 func forbidden(g registry.Grant, name string) *registry.Problem {
 	may := strings.Join(g.Resources(registry.ActionPublish), ", ")
-	if may == "" {
-		may = "nothing"
-	}
+	may = cmp.Or(may, "nothing")
 	p := registry.NewProblem(http.StatusForbidden, "the token permits to publish %s, not %+.200q", may, name)
 	if strings.HasPrefix(name, "io.github.") && g.Method == registry.MethodGitHubAT {
 		p.Errors = []registry.ProblemError{

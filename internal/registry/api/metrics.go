@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -99,9 +100,7 @@ func (m *metrics) countAnswer(r *http.Request, status int, took time.Duration) {
 	default:
 		method = "other"
 	}
-	if route == "" {
-		route = "none"
-	}
+	route = cmp.Or(route, "none")
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 

@@ -13,9 +13,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
@@ -116,9 +116,7 @@ func checkProof(p registry.Proof, now time.Time) (domain string, signature []byt
 	return domain, signature, nil
 }
 
-var domainName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
-})
+var domainName = lazy.Regexp(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
 
 func checkDomain(domain string) error {
 	if _, err := netip.ParseAddr(domain); err == nil || len(domain) > 253 || !domainName().MatchString(domain) {

@@ -2,6 +2,7 @@ package blobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -66,9 +67,7 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 	if err != nil {
 		return nil, fmt.Errorf("blobs: %w", err)
 	}
-	if settings.Region == "" {
-		settings.Region = "us-east-1" // a signature needs one; other servers ignore it
-	}
+	settings.Region = cmp.Or(settings.Region, "us-east-1") // a signature needs one; other servers ignore it
 	b.client = s3.NewFromConfig(settings, func(o *s3.Options) {
 		o.UsePathStyle = server.pathStyle
 		if server.endpoint != "" {
@@ -120,8 +119,7 @@ func s3Client(wait time.Duration) aws.HTTPClient {
 
 // status is the HTTP status of an answer that is an error, 0 if there was none.
 func status(err error) int {
-	var answer *awshttp.ResponseError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		return answer.HTTPStatusCode()
 	}
 	return 0

@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,9 +113,7 @@ func configure(rawURL string) (*pgxpool.Config, error) {
 		config.MaxConns = postgresConns
 	}
 	config.MaxConnIdleTime = 30 * time.Minute
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 5 * time.Second
-	}
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, 5*time.Second)
 	set := config.ConnConfig.RuntimeParams
 	if set["application_name"] == "" {
 		set["application_name"] = "hallmark"
@@ -168,8 +167,7 @@ func unavailable(err error) error {
 // passing reports whether err is temporary: one of the connection, or one of the server that
 // passes. The codes are from the manual's appendix A.
 func passing(err error) bool {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch answer.Code[:min(2, len(answer.Code))] {
 		case "08", "40", "53", "57": // connection, rollback, resources, operator
 			return true
@@ -185,8 +183,7 @@ func passing(err error) bool {
 
 // broken reports whether err is that of a connection which ended.
 func broken(err error) bool {
-	var answer *pgconn.PgError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(answer.Code, "57P") || strings.HasPrefix(answer.Code, "08")
 	}
 	var op *net.OpError
