@@ -6,12 +6,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
-	ociRepo = lazy.Regexp(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
-	ociTag  = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	ociRepo = spelling.Form(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	ociTag  = spelling.Form(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 )
 
 // NewOCI names a manifest by an image reference host/repo[:tag][@sha256:hex]. The

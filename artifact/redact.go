@@ -3,21 +3,21 @@ package artifact
 import (
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // userinfo is what stands between "//" and "@" in a URL or a malformed URL: up to the last
 // "@" before the path, as a password may hold another.
-var userinfo = lazy.Regexp(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
+var userinfo = spelling.Form(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
 
 // slashedUserinfo matches the same with a slash in the password, although no URL allows one
 // there. What follows the colon must not be a port.
-var slashedUserinfo = lazy.Regexp(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
+var slashedUserinfo = spelling.Form(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
 
 // bareUserinfo matches "user:password@host.example.com" without "//", as in the name of an
 // image, a module or a program. It takes neither the kind of a Ref for a user nor a version for
 // a host.
-var bareUserinfo = lazy.Regexp(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
+var bareUserinfo = spelling.Form(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
 	`((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 
 // RedactURLs removes what may be a user name and a password from every URL in a text that is

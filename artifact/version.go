@@ -3,7 +3,7 @@ package artifact
 import (
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxVersion is the largest length of a version in bytes, as in server.json.
@@ -11,19 +11,19 @@ const maxVersion = 255
 
 var (
 	// semver is the grammar of Semantic Versioning 2.0.0: numbers without leading zeros.
-	semver = lazy.Regexp(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+	semver = spelling.Form(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
 		`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
 		`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
 	// nuget is the grammar of NuGet's versions: one to four numbers, leading zeros allowed,
 	// then the suffixes of semver.
-	nuget = lazy.Regexp(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?` +
+	nuget = spelling.Form(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?` +
 		`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
 
 	// pep440 is the grammar that PEP 440 gives for reading versions. Groups: epoch,
 	// release, pre letter, pre number, post (short form), post word, post number,
 	// dev word, dev number, local.
-	pep440 = lazy.Regexp(`^(?i:v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)` +
+	pep440 = spelling.Form(`^(?i:v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)` +
 		`(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?([0-9]+)?)?` +
 		`(?:-([0-9]+)|[-_.]?(post|rev|r)[-_.]?([0-9]+)?)?` +
 		`(?:[-_.]?(dev)[-_.]?([0-9]+)?)?` +

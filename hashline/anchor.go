@@ -1,11 +1,11 @@
 package hashline
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // anchor is a parsed anchor.
@@ -18,7 +18,9 @@ type anchor struct {
 
 const notAnAnchor = "anchor %s is not NUMBER:TAG; copy it from the line as it was shown, as in \"2:f1\""
 
-var anchorForm = lazy.Regexp(`^(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(?:\|(?s:.*))?$`)
+var anchorForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(?:\|(?s:.*))?$`)
+})
 
 // parseAnchor reads "NUMBER:TAG" with a tag of at least width digits, or "0:".
 func parseAnchor(s string, width int) (anchor, *Error) {

@@ -2,21 +2,25 @@ package hashline
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 var (
 	// shownLine matches a line as it is printed, with the signs that may be put before it when text is quoted.
-	shownLine = lazy.Regexp(`^[^\pL\pN_]{0,8}([1-9][0-9]{0,9}):([0-9a-f]{2,4})\|(.*)`)
+	shownLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[^\pL\pN_]{0,8}([1-9][0-9]{0,9}):([0-9a-f]{2,4})\|(.*)`)
+	})
 	// timeOfDay matches a tag that could be the minutes of the hour before it.
-	timeOfDay = lazy.Regexp(`^[0-5][0-9]$`)
+	timeOfDay = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-5][0-9]$`) })
 	// shownHeader matches the line before the lines of a file, and shownCut what stands for a part of a long line.
-	shownHeader = lazy.Regexp(`^[^\pL\pN_]{0,8}\[file_hash=(?:sha256:)?[0-9a-f]{12,64}[ \]]`)
-	shownCut    = lazy.Regexp(`\[[0-9]+ bytes cut\]`)
+	shownHeader = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[^\pL\pN_]{0,8}\[file_hash=(?:sha256:)?[0-9a-f]{12,64}[ \]]`)
+	})
+	shownCut = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[0-9]+ bytes cut\]`) })
 )
 
 // contentLines divides content into lines without endings.

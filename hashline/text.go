@@ -4,23 +4,27 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 )
 
 // The blanks of an operation that is written as one text.
 const blanks = " \t\r\n"
 
 // textAnchor matches an anchor, or a range, that a blank or the end of the text follows.
-var textAnchor = lazy.Regexp(`^(` + bareAnchor + `(?:[ \t\r\n]*\.\.[ \t\r\n]*` + bareAnchor +
-	`)?)(?:[ \t\r\n]|$)`)
+var textAnchor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(` + bareAnchor + `(?:[ \t\r\n]*\.\.[ \t\r\n]*` + bareAnchor +
+		`)?)(?:[ \t\r\n]|$)`)
+})
 
 var (
 	// namedAnchor matches the name of an operation and an anchor, with at most three signs between them.
-	namedAnchor = lazy.Regexp(`(?i)\b(?:replace(?:[_-]?(?:range|all))?|insert[_-]?(?:after|before)|` +
-		`delete(?:[_-]?range)?|append|prepend)\W{1,3}(?:0|[1-9][0-9]{0,9}):[0-9a-f]{0,4}(?:\W|$)`)
+	namedAnchor = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:replace(?:[_-]?(?:range|all))?|insert[_-]?(?:after|before)|` +
+			`delete(?:[_-]?range)?|append|prepend)\W{1,3}(?:0|[1-9][0-9]{0,9}):[0-9a-f]{0,4}(?:\W|$)`)
+	})
 	// nameInLine matches the name of an operation that needs no anchor at the beginning of a line, but of the first.
-	nameInLine = lazy.Regexp(`(?i)\n[ \t]*(?:[0-9]+[.)]|[-*])?[ \t]*(?:append|prepend|replace[_-]?all)(?:\W|$)`)
+	nameInLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\n[ \t]*(?:[0-9]+[.)]|[-*])?[ \t]*(?:append|prepend|replace[_-]?all)(?:\W|$)`)
+	})
 	// innerQuote matches a quote beside what is no letter or digit.
 	innerQuote = sync.OnceValue(func() map[byte]*regexp.Regexp {
 		return map[byte]*regexp.Regexp{

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // goOptions are the build flags of go run that name no other code: -exec, -overlay,
@@ -118,7 +118,7 @@ func cutPath(s string) (name, path string) {
 	return s, ""
 }
 
-var jsrNameRE = lazy.Regexp(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
+var jsrNameRE = spelling.Form(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
 
 // jsrPackage reads "jsr:[/]@scope/name[@version][/path]".
 func jsrPackage(w word) Package {

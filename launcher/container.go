@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // containerOptions are those of "run" of the container engines. The engines agree on the
@@ -82,7 +82,7 @@ func readContainer(engine string, words []word) Target {
 	return t
 }
 
-var digestRE = lazy.Regexp(`^sha256:[0-9a-f]{64}$`)
+var digestRE = spelling.Form(`^sha256:[0-9a-f]{64}$`)
 
 // imagePackage reads "[host/]repository[:tag][@sha256:…]".
 func imagePackage(w word) Package {

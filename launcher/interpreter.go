@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // interpreter is how an interpreter's command line is read: options that load no code,
@@ -53,7 +53,7 @@ var interpreterAliases = map[string]string{
 	"py": "python", "bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
 
-var versionSuffix = lazy.Regexp(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
+var versionSuffix = spelling.Form(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
@@ -211,4 +211,4 @@ func CheckShebang(name string, args []string, file string) string {
 }
 
 // plainOption is one that names no file.
-var plainOption = lazy.Regexp(`^--?[A-Za-z0-9-]+$`)
+var plainOption = spelling.Form(`^--?[A-Za-z0-9-]+$`)

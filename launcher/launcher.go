@@ -69,7 +69,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Target is what a command line runs.
@@ -218,7 +218,7 @@ func wholeLine(command string) (program string, ok bool) {
 }
 
 // filledIn is a text that a client replaces by something else, with what stands there without a value.
-var filledIn = lazy.Regexp(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}` +
+var filledIn = spelling.Form(`\$\{[^}]*?(?::-([^}]*))?\}|\{\{.*?\}\}|\{(?:env|file):[^}]*\}` +
 	`|%[A-Za-z0-9_]+%|^\$[A-Za-z_]+`)
 
 // chosenLater reports whether a client fills in the name of the program of a command, not just its directory, and what

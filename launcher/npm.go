@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Ref is the name of an artifact.
@@ -110,14 +110,14 @@ func readNPX(name string, words []word) Target {
 func isLocal(name string) bool { return localPath().MatchString(name) }
 
 // localPath is the beginning of a path, which a client may fill in.
-var localPath = lazy.Regexp(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
+var localPath = spelling.Form(`^(?:\.|/|~|file:|[A-Za-z]:[\\/]` +
 	`|\$\{[A-Za-z]*(?:[Ff]older|[Rr]oot|HOME|[Dd]ir)[A-Za-z_]*\}|%[A-Za-z]+%[\\/])`)
 
 var (
-	commitRE = lazy.Regexp(`^[0-9a-f]{40}$`)
-	tagRE    = lazy.Regexp(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	commitRE = spelling.Form(`^[0-9a-f]{40}$`)
+	tagRE    = spelling.Form(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
-	npmGitRE = lazy.Regexp(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
+	npmGitRE = spelling.Form(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
 		`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // uvxOptions are those of uvx and uv tool run that do not change where packages come
@@ -243,7 +243,7 @@ func (t Target) OutsideProject() []string {
 }
 
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
-var requirementRE = lazy.Regexp(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
+var requirementRE = spelling.Form(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
 
 // requirementPackage reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
 func requirementPackage(w word) Package {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // The rules about how a server is started. Package policy decides which refuse.
@@ -229,7 +229,7 @@ func (t Target) Reaches() string {
 }
 
 // webURL is the beginning of a URL of http or https.
-var webURL = lazy.Regexp(`(?i)^https?://`)
+var webURL = spelling.Form(`(?i)^https?://`)
 
 // HashedAlone returns the launcher or interpreter whose hash is all that a hash of the command is,
 // and what it runs; "" if the command itself is what runs.

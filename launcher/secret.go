@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // redactedText stands where a secret was.
@@ -20,31 +20,31 @@ const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key
 // secret, and a third one is kept after it.
 var (
 	// secretFlag is an option or a variable whose value is a secret.
-	secretFlag = lazy.Regexp(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
+	secretFlag = spelling.Form(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
 	// keyFlag is an option whose value may be a secret: "--key" is also that of a file or of a name.
-	keyFlag = lazy.Regexp(`(?i)^--?(?:[a-z0-9]+[-_])*(?:key|pat|auth|authentication)$`)
+	keyFlag = spelling.Form(`(?i)^--?(?:[a-z0-9]+[-_])*(?:key|pat|auth|authentication)$`)
 	// keyWord has the characters of a key, behind a scheme such as "basic:" or "pat ".
-	keyWord = lazy.Regexp(`^(?:[A-Za-z]+[: ]\s*)?([A-Za-z0-9_+=~-]{12,})$`)
+	keyWord = spelling.Form(`^(?:[A-Za-z]+[: ]\s*)?([A-Za-z0-9_+=~-]{12,})$`)
 	// assignedSecret is such a name with its value, anywhere in an argument.
-	assignedSecret = lazy.Regexp(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `["']?\s*[=:]\s*)` +
+	assignedSecret = spelling.Form(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `["']?\s*[=:]\s*)` +
 		`("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
 	// optionSecret is such an option with its value, in a shell line.
-	optionSecret = lazy.Regexp(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
+	optionSecret = spelling.Form(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
 	// bearerSecret is the credential of an Authorization header.
-	bearerSecret = lazy.Regexp(`(?i)((?:bearer|basic)\s+)(\S+)`)
+	bearerSecret = spelling.Form(`(?i)((?:bearer|basic)\s+)(\S+)`)
 	// urlPassword is the password of a URL.
-	urlPassword = lazy.Regexp(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
+	urlPassword = spelling.Form(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
 	// shortOption is an option of one letter with its value, which may be joined to it.
-	shortOption = lazy.Regexp(`((?:^|\s)-[A-Za-z]\s*)([^\s-]\S{7,})`)
+	shortOption = spelling.Form(`((?:^|\s)-[A-Za-z]\s*)([^\s-]\S{7,})`)
 	// shortFlag is such an option alone.
-	shortFlag = lazy.Regexp(`^-[A-Za-z]$`)
+	shortFlag = spelling.Form(`^-[A-Za-z]$`)
 	// password has the characters of a password, and none that separates parts of a path, a list or a version: a full
 	// stop is its last one.
-	password = lazy.Regexp(`^[A-Za-z0-9!#$%&()*+<>?@^|~]{7,}[A-Za-z0-9!#$%&()*+.<>?@^|~]$`)
+	password = spelling.Form(`^[A-Za-z0-9!#$%&()*+<>?@^|~]{7,}[A-Za-z0-9!#$%&()*+.<>?@^|~]$`)
 	// secretEnd is the end of the name of a variable or a header that holds a secret.
-	secretEnd = lazy.Regexp(`(?i)` + secretName + `$`)
+	secretEnd = spelling.Form(`(?i)` + secretName + `$`)
 	// knownToken is a token whose beginning tells which service it is for.
-	knownToken = lazy.Regexp(`()(` + strings.Join([]string{
+	knownToken = spelling.Form(`()(` + strings.Join([]string{
 		`(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`,
 		`(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}`,
 		`github_pat_[A-Za-z0-9_]{20,}`,
@@ -58,7 +58,7 @@ var (
 		`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`,
 	}, "|") + `)`)
 	// longWord is a word of 32 characters or more, after a prefix that may mark it as a digest.
-	longWord = lazy.Regexp(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
+	longWord = spelling.Form(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
 )
 
 // Redact returns a copy of args in which "<redacted>" replaces what looks like a secret.
@@ -134,16 +134,16 @@ func IsSecret(name, value string) bool {
 }
 
 // reference is a variable or an input that something else fills in, or a place for one.
-var reference = lazy.Regexp(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|` +
+var reference = spelling.Form(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|` +
 	`%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|\{[a-z]+:[^}]*\}|<[^>]*>)$`)
 
 // example is what documents write in the place of a secret: "YOUR_API_KEY", "xoo_your_key_here", "sk-...".
-var example = lazy.Regexp(`(?i)^(?:[a-z]{1,8}[-_ ])?your(?:[-_ ][a-z]{1,16}){0,3}` +
+var example = spelling.Form(`(?i)^(?:[a-z]{1,8}[-_ ])?your(?:[-_ ][a-z]{1,16}){0,3}` +
 	`[-_ ](?:key|token|secret|password|id|here|value)(?:[-_ ]here)?$` +
 	`|^[a-z]*[-_]?(?:\.{3}|…|x{3,}|\*{3,})$`)
 
 // secretFile is the path of a file, which holds the secret in the place of the configuration.
-var secretFile = lazy.Regexp(`^(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^?&=]*\.[A-Za-z][A-Za-z0-9]{1,7}$|^~[\\/][^\s?&=]+$`)
+var secretFile = spelling.Form(`^(?:~|\.{1,2}|[A-Za-z]:)?[\\/][^?&=]*\.[A-Za-z][A-Za-z0-9]{1,7}$|^~[\\/][^\s?&=]+$`)
 
 // isReference reports whether a value is empty, a reference, or an example that the user is to replace.
 func isReference(v string) bool {

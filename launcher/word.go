@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // word is one word of a command line, and where it stands.
@@ -212,9 +212,9 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 // took their place.
 var (
 	// pypiSpec is "@1.0" or "@latest" of uv, or comparisons.
-	pypiSpec = lazy.Regexp(`^(?:@\s*[\w.+!-]+|[<>=!~]=?=?\s*[\w.+!*-]+(?:\s*,\s*[<>=!~]=?=?\s*[\w.+!*-]+)*)?$`)
+	pypiSpec = spelling.Form(`^(?:@\s*[\w.+!-]+|[<>=!~]=?=?\s*[\w.+!*-]+(?:\s*,\s*[<>=!~]=?=?\s*[\w.+!*-]+)*)?$`)
 	// otherSpec is one word, or comparisons.
-	otherSpec = lazy.Regexp(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
+	otherSpec = spelling.Form(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
 )
 
 // holdsOnlyVersion reports whether an exact version can stand in the place of p's own and nothing is lost.

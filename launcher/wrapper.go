@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // wrapperReader returns what reads the arguments of a program that starts the one that they
@@ -102,7 +102,7 @@ func ChangesLoading(name string) bool {
 	return slices.Contains(loaderVariables, upper) || slices.ContainsFunc(loaderPrefixes, begins)
 }
 
-var assignmentRE = lazy.Regexp(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+var assignmentRE = spelling.Form(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // skipAssignments returns the words behind leading NAME=VALUE words; bad is the first name
 // among them that changes what is run.

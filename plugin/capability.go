@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -28,7 +28,7 @@ type RegisteredTool struct {
 }
 
 // toolNamePattern is what MCP clients take for the name of a tool.
-var toolNamePattern = lazy.Regexp(`^[A-Za-z0-9_.-]{1,128}$`)
+var toolNamePattern = spelling.Form(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // decodeText reads a member of JSON that is a string, null or not there.
 func decodeText(raw json.RawMessage, to *string) bool {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -68,7 +68,7 @@ func text(low, high int, also ...form) form {
 // like is a string that matches a pattern; otherwise says in words what is wrong with a string
 // that does not match.
 func like(pattern, otherwise string) form {
-	re := lazy.Regexp(pattern)
+	re := spelling.Form(pattern)
 	return func(p *problems, at string, v any) {
 		if s, ok := v.(string); ok && !re().MatchString(s) {
 			p.add(at, "%+q %s", clip(s), otherwise)

@@ -101,7 +101,7 @@ package plugin
 import (
 	"encoding/json"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -162,7 +162,7 @@ type Member struct {
 	Value json.RawMessage
 }
 
-var namePattern = lazy.Regexp(`^[a-z0-9_-]{1,100}$`)
+var namePattern = spelling.Form(`^[a-z0-9_-]{1,100}$`)
 
 // CheckName reports whether name can be that of a plugin.
 func CheckName(name string) bool { return namePattern().MatchString(name) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -16,7 +16,7 @@ const (
 	MaxKeys     = 1000
 )
 
-var keyID = lazy.Regexp(`^[A-Za-z0-9._-]{1,200}$`)
+var keyID = spelling.Form(`^[A-Za-z0-9._-]{1,200}$`)
 
 // TrustedKey is one trusted key.
 type TrustedKey struct {

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // hint says what to do next about refused evidence in a flow, or "".
@@ -66,7 +66,7 @@ var missing = when(func(e evidence.Evidence) bool { return e.Cause == evidence.N
 	on(evidence.Unverifiable, "is this version published, and is its file still there?"))
 
 // namelessCommand matches a command that is about one entry of a lock, where a hint does not name it.
-var namelessCommand = lazy.Regexp(`'hallmark (pin|review|unpin|upgrade|remove)'( for this server)?`)
+var namelessCommand = spelling.Form(`'hallmark (pin|review|unpin|upgrade|remove)'( for this server)?`)
 
 // nameEntry gives the commands of a hint the name of the server or facet that they are about, as without one they are
 // about all. The names of entries need no quotes on a command line.

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Rows about a registry's log: its key, its checkpoints, and what its entries say of records.
@@ -114,7 +114,7 @@ var (
 )
 
 // recordName matches the name and version of a record that need no quotes on a command line.
-var recordName = lazy.Regexp(`^[A-Za-z0-9._/@+-]+@[A-Za-z0-9.+-]+$`)
+var recordName = spelling.Form(`^[A-Za-z0-9._/@+-]+@[A-Za-z0-9.+-]+$`)
 
 // tellFinding names the record that a registry found something about, and the command that takes out what has it.
 func tellFinding(_ Flow, e evidence.Evidence) string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -189,7 +189,7 @@ func tellRehash(_ Flow, e evidence.Evidence) string {
 }
 
 // plainFile matches the path or URL of a document that needs no quotes on a command line.
-var plainFile = lazy.Regexp(`^[A-Za-z0-9._/:@%+~-]+\.json$`)
+var plainFile = spelling.Form(`^[A-Za-z0-9._/:@%+~-]+\.json$`)
 
 // What to do next about claims of publishers and registries.
 var (

@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -37,11 +37,11 @@ type Facet struct {
 	Parts  []string // "skill NAME", "agent NAME", "command NAME" and "server NAME" as the facet has them; none for all
 }
 
-var commitRE = lazy.Regexp(`^[0-9a-f]{40}$`)
+var commitRE = spelling.Form(`^[0-9a-f]{40}$`)
 
 // gitRefRE is what a tag or branch may be called here: git allows more, but nothing that
 // begins like an option or that a shell or a refspec would read otherwise.
-var gitRefRE = lazy.Regexp(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}$`)
+var gitRefRE = spelling.Form(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}$`)
 
 // facets checks the [facets] table; lines is where its keys stand.
 func facets(raw map[string]any, lines map[string]int) (map[string]Facet, []error) {

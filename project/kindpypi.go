@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -33,4 +33,4 @@ var kindPyPI = serverKind{
 }
 
 // entryRE is an entry point of a Python package: a module, and an object in it.
-var entryRE = lazy.Regexp(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+var entryRE = spelling.Form(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -22,7 +22,7 @@ const (
 )
 
 var (
-	headerRE    = lazy.Regexp(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
+	headerRE    = spelling.Form(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
 	referenceRE = regexp.MustCompile(`\$\{([^}]*)\}`)
 )
 

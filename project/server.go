@@ -10,7 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -101,7 +101,7 @@ func (s Server) Excluded() map[surface.Kind]bool {
 }
 
 // nameRE is what a server may be called: it becomes a file name.
-var nameRE = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var nameRE = spelling.Form(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // CheckServerName says why a server cannot have a name; nil if it can.
 func CheckServerName(name string) error {

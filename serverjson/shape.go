@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -43,10 +42,10 @@ var (
 	boolean      = &shape{kind: isBoolean}
 	object       = &shape{kind: isObject} // with any members
 
-	hex64      = lazy.Regexp(`^[a-f0-9]{64}$`)
-	httpURL    = lazy.Regexp(`^https?://[^\s]+$`)
-	iconSize   = lazy.Regexp(`^([0-9]+x[0-9]+|any)$`)
-	schemaName = lazy.Regexp(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	hex64      = spelling.Form(`^[a-f0-9]{64}$`)
+	httpURL    = spelling.Form(`^https?://[^\s]+$`)
+	iconSize   = spelling.Form(`^([0-9]+x[0-9]+|any)$`)
+	schemaName = spelling.Form(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 	input = map[string]*shape{
 		"description": text, "isRequired": boolean, "isSecret": boolean,

@@ -7,15 +7,15 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
-	placeholder = lazy.Regexp(`\{([^{}]*)\}`)
+	placeholder = spelling.Form(`\{([^{}]*)\}`)
 
 	// headerName is a token of RFC 9110; variableName what no shell or kernel refuses.
-	headerName   = lazy.Regexp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	variableName = lazy.Regexp(`^[^=\x00-\x20\x7f]+$`)
+	headerName   = spelling.Form("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	variableName = spelling.Form(`^[^=\x00-\x20\x7f]+$`)
 )
 
 // checkPackage checks one package.

@@ -14,24 +14,24 @@ import (
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 var (
 	// serverName is tighter than the schema: both parts begin and end with a letter
 	// or digit, and have at least two.
-	serverName = lazy.Regexp(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
+	serverName = spelling.Form(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
 
-	gitHubRepository = lazy.Regexp(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
-	gitLabRepository = lazy.Regexp(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
-	subfolder        = lazy.Regexp(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
+	gitHubRepository = spelling.Form(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
+	gitLabRepository = spelling.Form(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
+	subfolder        = spelling.Form(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
 )
 
 // oneVersion matches a version with an optional suffix, of which ranges are made.
 const oneVersion = `v?\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z.-]+)?`
 
-var versionRange = lazy.Regexp(`^(?:` +
+var versionRange = spelling.Form(`^(?:` +
 	`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
 	`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
 	`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
@@ -148,7 +148,7 @@ func (v *validation) checkVersion(path, version string) {
 }
 
 // unfilled matches what a build was to fill in, and what a template tells its reader to write.
-var unfilled = lazy.Regexp(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}|<[A-Za-z][^<>]*>`)
+var unfilled = spelling.Form(`\$\{([^{}]*)\}|\{\{ *([^{}]*?) *\}\}|<[A-Za-z][^<>]*>`)
 
 // refusePlaceholder refuses a placeholder in a member that is taken as it stands, and reports whether there was one.
 func (v *validation) refusePlaceholder(path, value string) bool {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // The kinds of warnings.
@@ -47,7 +47,7 @@ type Warning struct {
 
 // instructionPhrases are phrases that tool descriptions have no need for, matched in lower
 // case text without hidden characters and with single spaces.
-var instructionPhrases = lazy.Regexp(strings.Join([]string{
+var instructionPhrases = spelling.Form(strings.Join([]string{
 	`\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}` +
 		`\b(?:previous|prior|above|earlier|preceding|other|all|any|safety|system)\b.{0,20}` +
 		`\b(?:instruction|prompt|message|rule|guideline|direction|context|restriction|polic)`,

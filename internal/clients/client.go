@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // client is a row of the table: everything that this package knows about one client. To add a client,
@@ -114,9 +114,9 @@ func inContainer(shape string) []location {
 func gooseRecipes() []location {
 	// A file with the name of a recipe counts if it names extensions, or uses an escape or a template
 	// in which the name may be hidden. Another file counts if it also names a kind of extension.
-	named := lazy.Regexp(`(?i)extensions|\\[xu]|\{[{%#]`)
+	named := spelling.Form(`(?i)extensions|\\[xu]|\{[{%#]`)
 	const kinds = `\b(stdio|sse|streamable_http|inline_python)\b`
-	other := lazy.Regexp(`(?s)extensions.*` + kinds + `|` + kinds + `.*extensions`)
+	other := spelling.Form(`(?s)extensions.*` + kinds + `|` + kinds + `.*extensions`)
 	var out []location
 	add := func(path string, marks func() *regexp.Regexp) {
 		for _, shape := range []string{"extensions", "recipe/extensions"} {

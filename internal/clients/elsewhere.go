@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Elsewhere is a part of a client's file that holds what looks like servers, where no client is known to read any.
@@ -73,7 +73,7 @@ func FindElsewhere(files []File, data []byte) (out []Elsewhere) {
 }
 
 // holdsServersName is the name of a key under which servers would stand.
-var holdsServersName = lazy.Regexp(`(?i)(mcp|servers?|extensions)$`)
+var holdsServersName = spelling.Form(`(?i)(mcp|servers?|extensions)$`)
 
 // Keys returns the paths of keys under which clients read servers in files.
 func Keys(files []File) (out []string) {

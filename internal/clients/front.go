@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
 // reader of YAML resolves.
-var mayNameServers = lazy.Regexp(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
+var mayNameServers = spelling.Form(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown: YAML between two lines of three dashes at the head. Clients
 // read it leniently, since it often holds prose that is not YAML: that is an error only if it may name

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -24,7 +24,7 @@ func (l LaterMajor) String() string {
 }
 
 // majors finds the first number of each version of a requirement.
-var majors = lazy.Regexp(`(?:^|[=<>~! ,])v?([0-9]+)`)
+var majors = spelling.Form(`(?:^|[=<>~! ,])v?([0-9]+)`)
 
 // FindLaterMajors lists them for the root of a closure, a Python package: npm's ranges end at a major version by habit.
 func FindLaterMajors(t *Packages, c *project.Closure) (later []LaterMajor) {

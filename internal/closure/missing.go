@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // MissingError says that a registry does not have what a declaration names.
@@ -22,9 +22,9 @@ func (e *MissingError) Error() string {
 
 // What npm and uv say of a package, and of a version, that the registry does not have.
 var (
-	noPackage = lazy.Regexp(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
+	noPackage = spelling.Form(`npm error 404 .*'(@?[^@']+)@[^']*' (?:could not be found|is not in)|` +
 		`Because (\S+) was not found in the package registry`)
-	noVersion = lazy.Regexp(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
+	noVersion = spelling.Form(`No matching version found for (@?[^@\s]+)@(.+)\.|Because (?:there is no ` +
 		`version of \S+|only \S+ is available) and you require ([\w.-]+(?:\[.*?\])?)(\S+), we can conclude`)
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -48,10 +48,10 @@ func pythonNeed(output []byte) string {
 }
 
 // leastPython finds a version that a requirement names as one that fits.
-var leastPython = lazy.Regexp(`(?:>=|==|~=)\s*3\.([0-9]+)`)
+var leastPython = spelling.Form(`(?:>=|==|~=)\s*3\.([0-9]+)`)
 
 // pythonMarker matches one part of a marker that is about the version of Python.
-var pythonMarker = lazy.Regexp(`^python_(?:full_)?version\s*(>=|<|<=|>|==|!=)\s*'(3[0-9.*]*)'$`)
+var pythonMarker = spelling.Form(`^python_(?:full_)?version\s*(>=|<|<=|>|==|!=)\s*'(3[0-9.*]*)'$`)
 
 // newestNeed returns the versions of Python that the newest version of a package is for, if several
 // versions of it differ in nothing else; "" if they do. The newest is the one for the newest Python.

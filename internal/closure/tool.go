@@ -11,13 +11,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // noise matches the lines of npm's output that say where in npm's own code an error came from.
-var noise = lazy.Regexp(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
+var noise = spelling.Form(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 
 // OutputDetail formats a program's output for the detail of an error. It omits npm's lines about
 // npm's own code.

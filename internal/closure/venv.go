@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -21,7 +21,7 @@ import (
 // MaxVenv bounds pyvenv.cfg, in bytes.
 const MaxVenv = 64 << 10
 
-var pythonName = lazy.Regexp(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
+var pythonName = spelling.Form(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
 
 // IsPython reports whether a file is a python by its name.
 func IsPython(file string) bool {
@@ -29,7 +29,7 @@ func IsPython(file string) bool {
 }
 
 // libraryLoaders are the interpreters that load the library beside them, by their names.
-var libraryLoaders = lazy.Regexp(
+var libraryLoaders = spelling.Form(
 	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
 // pythonStartPath returns the path under which to start the python that was found at found and is

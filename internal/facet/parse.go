@@ -7,12 +7,12 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
-	slugPattern  = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
-	assetPattern = lazy.Regexp(`^[a-z0-9-]{1,64}$`)
+	slugPattern  = spelling.Form(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
+	assetPattern = spelling.Form(`^[a-z0-9-]{1,64}$`)
 )
 
 // FileName is the default name of the file of an archive: "scope-name-1.2.3.facet".

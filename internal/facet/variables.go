@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxVariableNotes is how many texts are named that need the directory of a plugin.
 const maxVariableNotes = 20
 
 // pluginVariable is how texts name the directory of the plugin that they are part of, which its own client fills in.
-var pluginVariable = lazy.Regexp(`\$\{?(?:[A-Z]+_)*PLUGIN_(?:ROOT|DATA)\b\}?|\$\{extensionPath\}`)
+var pluginVariable = spelling.Form(`\$\{?(?:[A-Z]+_)*PLUGIN_(?:ROOT|DATA)\b\}?|\$\{extensionPath\}`)
 
 // noteVariables names the texts of skills, agents and commands that name files of the plugin by a variable of its
 // client. Contents are never rewritten, so that such a path leads nowhere once the text is installed.

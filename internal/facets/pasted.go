@@ -15,8 +15,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -44,9 +44,9 @@ func (p Pasted) IsPage() bool { return p.Commit != "" || len(p.Path) > 0 }
 // Short forms. They take less than git does: what begins like an option or holds a colon, a space or a "%" stays as it
 // is, and is refused as no URL.
 var (
-	ownerRepoRE = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}` +
+	ownerRepoRE = spelling.Form(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_.][A-Za-z0-9_.-]{0,99}` +
 		`(@[A-Za-z0-9_./+-]+)?$`)
-	scpRE = lazy.Regexp(
+	scpRE = spelling.Form(
 		`^([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9][A-Za-z0-9.-]*):/?([A-Za-z0-9_.~][A-Za-z0-9_.~/+@-]*)$`)
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // shimTime is how long a version manager may take to say what it would start.
@@ -22,7 +22,7 @@ const maxShim = 8 << 10
 
 // shimLine finds the version manager that a script hands over to, and its path if that is
 // written there.
-var shimLine = lazy.Regexp(
+var shimLine = spelling.Form(
 	`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
 
 // ShimManager returns the name of the version manager whose shim lies at path, "" if path is no shim,

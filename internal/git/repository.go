@@ -33,7 +33,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -64,7 +64,7 @@ type Repository struct {
 type Ref struct{ Tag, Branch string }
 
 // objectID matches the id of an object.
-var objectID = lazy.Regexp(`^[0-9a-f]{40}$`)
+var objectID = spelling.Form(`^[0-9a-f]{40}$`)
 
 // ErrNoRef says that a repository has no such tag or branch, or no such commit.
 var ErrNoRef = errors.New("there is no such tag, branch or commit")

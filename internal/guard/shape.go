@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // A Shape says what of a value is passed on.
@@ -66,13 +66,13 @@ func isWord(v []byte) bool {
 }
 
 // programVersion is a version of a program: numbers, commits, and the words that versions have.
-var programVersion = lazy.Regexp(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
+var programVersion = spelling.Form(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
 	`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
 
 func isProgramVersion(v []byte) bool { return isWord(v) && programVersion().Match(v) }
 
 // protocolDate is a protocol version: a date, of a draft or candidate with a few letters.
-var protocolDate = lazy.Regexp(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
+var protocolDate = spelling.Form(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
 
 func isProtocolVersion(v []byte) bool { return protocolDate().Match(v) }
 
@@ -84,6 +84,6 @@ func areProtocolVersions(v []byte) bool {
 }
 
 // plainCursor is a cursor without room for words.
-var plainCursor = lazy.Regexp(`^"[0-9.:,/_-]{1,32}"$`)
+var plainCursor = spelling.Form(`^"[0-9.:,/_-]{1,32}"$`)
 
 func isPlainCursor(v []byte) bool { return isNoValue(v) || isScalar(v) || plainCursor().Match(v) }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxPattern is the length of a pattern, in bytes.
@@ -169,7 +169,7 @@ func explainNoFiles(in searchArguments) string {
 }
 
 // slashed matches a pattern between slashes, as other languages write it.
-var slashed = lazy.Regexp(`^/.+/[a-z]*$`)
+var slashed = spelling.Form(`^/.+/[a-z]*$`)
 
 // letters are the characters of words in a set: those of all languages, of which RE2's \w and \b know ASCII ones only.
 const letters = `\pL\pM\pN_`
@@ -177,10 +177,10 @@ const letters = `\pL\pM\pN_`
 // patternPart matches a character between words with the ends of these, an escape or a set of a pattern, escape an
 // escape, and optional what lets a character be left out.
 var (
-	patternPart = lazy.Regexp(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)(?:(?:[+*?]|\{[\d,]+\})\??)?(?:\\b)?|` +
+	patternPart = spelling.Form(`(?s)(?:\\b)?(?:[ ,;/'"-]|\\s)(?:(?:[+*?]|\{[\d,]+\})\??)?(?:\\b)?|` +
 		`\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]`)
-	escape   = lazy.Regexp(`(?s)\\.`)
-	optional = lazy.Regexp(`(?:[*?]|\{0[\d,]*\})\??$`)
+	escape   = spelling.Form(`(?s)\\.`)
+	optional = spelling.Form(`(?:[*?]|\{0[\d,]*\})\??$`)
 )
 
 // widenPattern returns a pattern with the words of all languages in place of those of ASCII.

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -135,7 +135,7 @@ func findPackage(env, command string) string {
 }
 
 // moduleRE finds the package that a file is of, by the name that it is installed under.
-var moduleRE = lazy.Regexp(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
+var moduleRE = spelling.Form(`^.*/node_modules/((?:@[^/]+/)?[^/@]+)/`)
 
 // proposeTree returns the directory that is the likely tree of a script, as hallmark.toml would name it: the outermost
 // one of the project, or the innermost elsewhere, that a package manager keeps its files in, or the one that holds its

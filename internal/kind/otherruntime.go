@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -58,7 +58,7 @@ func (k ecosystem) openAndResolve(ctx context.Context, w *workspace.Workspace, s
 }
 
 // pythonOption matches the option of a launcher that chooses a version of Python, which is followed.
-var pythonOption = lazy.Regexp(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`)
+var pythonOption = spelling.Form(`^(?:-p|--python) (?:python)?(3\.[0-9]+)$`)
 
 // chosenPython returns the version of Python that a command line chooses, such as "3.12"; "" if it
 // chooses none.

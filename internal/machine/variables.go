@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -32,9 +32,9 @@ const variablesVersion = 1
 // MaxVariables is the largest file of [Variables], in bytes.
 const MaxVariables = 1 << 20
 
-var variableRE = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableRE = spelling.Form(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-var hostRE = lazy.Regexp(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
+var hostRE = spelling.Form(`^[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?(:[0-9]{1,5})?$`)
 
 // ParseVariable reads "NAME=HOST".
 func ParseVariable(s string) (Variable, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -457,7 +457,7 @@ func userServerName(s clients.Server, n int) string {
 }
 
 // unnamedRE is what a name of an entry may have, and that of a server may not.
-var unnamedRE = lazy.Regexp(`[^A-Za-z0-9._-]+`)
+var unnamedRE = spelling.Form(`[^A-Za-z0-9._-]+`)
 
 // sameElements reports whether two lists have the same elements, in any order.
 func sameElements(a, b []string) bool {

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-var sha256Hex = lazy.Regexp(`^[0-9a-fA-F]{64}$`)
+var sha256Hex = spelling.Form(`^[0-9a-fA-F]{64}$`)
 
 // installMembers are the members of an install.lock.json, and those of its policy.
 var installMembers = sync.OnceValues(func() (members, flags []string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -108,7 +108,7 @@ func isNoDirectory(path string) bool {
 }
 
 // stagingName matches the name of a directory in which a plugin is being written.
-var stagingName = lazy.Regexp(`^\.hallmark-(install-)?[0-9]+\.tmp$`)
+var stagingName = spelling.Form(`^\.hallmark-(install-)?[0-9]+\.tmp$`)
 
 // isIgnored reports whether an entry of a directory of plugins may lie there though it is no plugin:
 // our own files, and those of version control and of the desktop, which no host loads.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxAnswer is the most that is read of an answer, in bytes.
@@ -76,7 +76,7 @@ func (a GitHub) get(ctx context.Context, path, token string) (GitHubAnswer, erro
 // IsGitHubName reports whether text can be the name of a user or an organisation.
 func IsGitHubName(text string) bool { return ownerName().MatchString(text) }
 
-var ownerName = lazy.Regexp(`^[a-zA-Z0-9-]{1,100}$`)
+var ownerName = spelling.Form(`^[a-zA-Z0-9-]{1,100}$`)
 
 // RepositoryID asks for the number of a repository, which stays when it is renamed. The token may
 // be empty.
@@ -95,4 +95,4 @@ func (a GitHub) RepositoryID(ctx context.Context, owner, name, token string) (st
 	return strconv.FormatInt(repository.ID, 10), nil
 }
 
-var repositoryName = lazy.Regexp(`^[a-zA-Z0-9._-]{1,100}$`)
+var repositoryName = spelling.Form(`^[a-zA-Z0-9._-]{1,100}$`)

@@ -1,7 +1,7 @@
 // Package spelling knows what file systems and version control take a name for. Different spellings can lead to one
 // file, and some names make a directory a repository, whose files name programs that version control runs.
 //
-// It also counts the letters in which two names differ, for suggestions.
+// It also counts the letters in which two names differ, for suggestions, and compiles the forms that names are held to.
 //
 // It looks at names only. What a directory holds is for its callers to find out.
 package spelling

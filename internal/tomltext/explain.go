@@ -7,12 +7,12 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // wrongType is what go-toml says of a value of another type than a key has.
-var wrongType = lazy.Regexp(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
+var wrongType = spelling.Form(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
 
 // Explain puts line and column before what go-toml says is wrong, and names each unknown key.
 func Explain(err error) error {

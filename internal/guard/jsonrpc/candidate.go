@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Candidate is an object in a line that is not valid JSON-RPC, or was cut, which looks like a
@@ -164,7 +164,7 @@ func scalar(line []byte, i int) []byte {
 }
 
 // lastID is an id at the end of a message, where many programs write it.
-var lastID = lazy.Regexp(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
+var lastID = spelling.Form(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+)\s*\}\s*$`)
 
 // LastID is the id with which a message ends, as written, or nil.
 func LastID(tail []byte) []byte {

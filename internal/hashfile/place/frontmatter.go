@@ -10,17 +10,17 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/hallmark-mcp/hallmark/internal/frontmatter"
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
 	// leadingComment matches a comment that may stand before front matter, such as a copyright notice.
-	leadingComment = lazy.Regexp(`^(?s:<!--.*?-->)`)
+	leadingComment = spelling.Form(`^(?s:<!--.*?-->)`)
 	// directive matches directives of YAML before a line "---". They can give tags another meaning.
-	directive = lazy.Regexp(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
+	directive = spelling.Form(`(?m)^%[A-Za-z][^\n]*\n(?:[ \t]*(?:[%#][^\n]*)?\n)*---`)
 	// keyInLine matches a key of YAML or TOML, its group 1, at the beginning of a line or in brackets, or a word that
 	// has a line for itself, its group 2. It is for what is not YAML.
-	keyInLine = lazy.Regexp(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
+	keyInLine = spelling.Form(`(?m)(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*` +
 		`["']?(<<|[\pL\pM\pN\p{Cf}_ \\-]{1,64}?)["']?\s*[:=]|^["']?([\pL\pM\pN\p{Cf}_-]{1,64})["']?[ \t]*$`)
 )
 
@@ -107,7 +107,7 @@ func beforeFence(text []byte) int {
 }
 
 // lineInError matches what the parser says of a line, which it does not count as people do.
-var lineInError = lazy.Regexp(`line \d+: `)
+var lineInError = spelling.Form(`line \d+: `)
 
 // explainYAML returns the reason of an error of [frontmatter.Parse], and what to write instead.
 func explainYAML(err error) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Bounds of a search for names that are like another one.
@@ -15,7 +15,7 @@ const (
 )
 
 // lineSuffix matches a name with the line numbers that compilers and models write after it.
-var lineSuffix = lazy.Regexp(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
+var lineSuffix = spelling.Form(`^[^:#]+(?::[0-9]+(?:[:-][0-9]+)?|#L[0-9]+(?:-L?[0-9]+)?)$`)
 
 // nearNames returns those of names that a caller may have meant by name, the nearest first: those that differ from it
 // in about a letter of three at most, or that hold it without its extension.

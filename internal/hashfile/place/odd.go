@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 var (
-	windowsPath = lazy.Regexp(`^(?:[A-Za-z]:[\\/]|\\\\)`)
-	otherScheme = lazy.Regexp(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
+	windowsPath = spelling.Form(`^(?:[A-Za-z]:[\\/]|\\\\)`)
+	otherScheme = spelling.Form(`^(?:[A-Za-z][A-Za-z0-9+.-]+:/|file:)`)
 )
 
 // oddness says why a path at which nothing is was hardly meant as it is written, and what to give; "" of other paths.

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // readMapping reads the members of front matter.
@@ -122,7 +122,7 @@ func (r *rulesReader) readList(into *[]Glob, key, value *yaml.Node) error {
 }
 
 // oldWord matches what readers of older YAML take for true or false.
-var oldWord = lazy.Regexp(`^(?i:yes|no|on|off)$`)
+var oldWord = spelling.Form(`^(?i:yes|no|on|off)$`)
 
 // otherKinds are the nodes of YAML that are no strings.
 var otherKinds = map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list",
@@ -171,7 +171,7 @@ func (r *rulesReader) addGlob(into *[]Glob, name string, n *yaml.Node, blanks bo
 }
 
 // permission matches a glob in the form of an agent's permissions, as Read(.env), its group 1.
-var permission = lazy.Regexp(`^[A-Za-z]+\((.*)\)$`)
+var permission = spelling.Form(`^[A-Za-z]+\((.*)\)$`)
 
 // otherReadings returns what a glob may mean as well, to the one who wrote it: names with brackets, as frameworks have
 // them for parts of a URL, a path with the separators of Windows, with a comment behind it, in the form of permissions,
@@ -196,7 +196,7 @@ func (s *ruleSet) otherReadings(glob string) (all []string) {
 }
 
 // elsewhere matches a path that begins with a drive, with the scheme of a URI or with a variable.
-var elsewhere = lazy.Regexp(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+(?:/|$))`)
+var elsewhere = spelling.Form(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|\$[A-Z_]+(?:/|$))`)
 
 // faultOf returns why a glob is none, or most likely means something else than it says, and what to write instead.
 func faultOf(glob string, blanks bool) string {

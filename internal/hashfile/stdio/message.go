@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -147,7 +147,7 @@ func (m *request) readParams(params []byte) *fault {
 }
 
 // lastID matches an id at the end of a message, where the client libraries write it.
-var lastID = lazy.Regexp(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
+var lastID = spelling.Form(`"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+)\s*\}\s*$`)
 
 // identify returns a message over the limit with its id, if its beginning or its end shows it, and whether it is an
 // answer.

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/lazy"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // scalar is the length of the numbers of ECDSA over P-384, in bytes.
@@ -116,7 +116,7 @@ func checkProof(p registry.Proof, now time.Time) (domain string, signature []byt
 	return domain, signature, nil
 }
 
-var domainName = lazy.Regexp(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
+var domainName = spelling.Form(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
 
 func checkDomain(domain string) error {
 	if _, err := netip.ParseAddr(domain); err == nil || len(domain) > 253 || !domainName().MatchString(domain) {

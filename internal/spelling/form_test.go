@@ -1,13 +1,13 @@
-package lazy
+package spelling
 
 import "testing"
 
-func TestRegexp(t *testing.T) {
-	re := Regexp(`^a+$`)
+func TestForm(t *testing.T) {
+	re := Form(`^a+$`)
 	if re() != re() || !re().MatchString("aa") || re().MatchString("ab") {
 		t.Error("is not the expression, or compiled twice")
 	}
-	broken := Regexp(`(`)
+	broken := Form(`(`)
 	defer func() {
 		if recover() == nil {
 			t.Error("took what is no expression")
