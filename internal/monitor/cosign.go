@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 
@@ -56,21 +55,10 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Operation, err)
 	}
-	server := registry.NewHTTP(o.Addr, w)
 	if o.Listening != nil {
 		o.Listening(listener.Addr(), key.VerifierKey)
 	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		err = registry.StopHTTP(ctx, server)
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return registry.ServeHTTP(ctx, listener, w, nil, nil)
 }
 
 // openWitnessKey opens the key that cosigns, and reports whether it was created.

@@ -172,7 +172,8 @@ func parseListedArchive(rec registry.ArchiveRecord) (listedRecord, error) {
 	if err != nil {
 		return r, err
 	}
-	r.document = recordDigest(r.kind, document, rec.ContentIntegrity, rec.APISurface)
+	r.document = recordDigest(ledger.Leaf{Kind: r.kind, Document: document, ContentIntegrity: rec.ContentIntegrity,
+		APISurface: rec.APISurface})
 	r.digests = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
 	if !rec.APISurface.IsZero() {
 		r.digests += ", api_surface " + rec.APISurface.String()

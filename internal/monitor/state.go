@@ -257,7 +257,7 @@ func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 	var document [sha256Size]byte
 	status := byte(noRecord)
 	if fault == nil || fault.What != ledger.Unreadable {
-		copy(document[:], recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface).Bytes())
+		copy(document[:], recordDigest(leaf).Bytes())
 	}
 	if fault == nil {
 		switch {
@@ -280,11 +280,11 @@ func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 
 // recordDigest returns the digest that is kept of a record: the document's for a server, and one
 // over all digests of its entry for an archive.
-func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) digest.Digest {
-	if kind == ledger.Server || !kind.Publishes() {
-		return document
+func recordDigest(l ledger.Leaf) digest.Digest {
+	if l.Kind == ledger.Server || !l.Kind.Publishes() {
+		return l.Document
 	}
-	return digest.FromBytes([]byte(document.String() + " " + integrity.String() + " " + api.String()))
+	return digest.FromBytes([]byte(l.Document.String() + " " + l.ContentIntegrity.String() + " " + l.APISurface.String()))
 }
 
 // document returns the kept digest of an entry, the zero Digest for an unreadable one.
@@ -293,9 +293,6 @@ func (s *State) document(index int64) digest.Digest {
 	if bytes.Equal(raw, make([]byte, sha256Size)) {
 		return digest.Digest{}
 	}
-	d, err := digest.New(digest.SHA256, raw)
-	if err != nil {
-		return digest.Digest{}
-	}
+	d, _ := digest.New(digest.SHA256, raw) // of the right size
 	return d
 }

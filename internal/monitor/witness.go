@@ -247,12 +247,7 @@ func checkContinues(last, s ledger.Signed, proof []tlog.Hash) *refusal {
 // second history.
 func (w *Cosigner) readNewest(origin string) (ledger.Signed, error) {
 	path := w.checkpointFile(origin)
-	f, err := os.Open(path)
-	if err != nil {
-		return ledger.Signed{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, ledger.MaxCheckpoint+1))
+	data, err := durable.ReadFile(path, ledger.MaxCheckpoint)
 	if err != nil {
 		return ledger.Signed{}, err
 	}

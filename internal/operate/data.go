@@ -16,11 +16,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
-// database is a registry's database as its offline commands use it.
+// database is a registry's database.
 type database interface {
-	recordStore
+	registry.Records
+	registry.Statuses
+	registry.ArchiveRecords
+	registry.Entries
 	registry.Findings
 	registry.Imports
+	Tokens() registry.Tokens
+	io.Closer
 }
 
 // Place is where a registry keeps its records: a PostgreSQL database (postgres://…) or,
@@ -29,30 +34,24 @@ type database interface {
 type Place struct{ Data, Database, Blobs string }
 
 // openDatabase opens the database of the registry at p, which may be serving.
-func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
-	if p.Database != "" {
-		db, err := postgres.Open(ctx, p.Database)
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+func openDatabase(ctx context.Context, p Place, create bool) (db database, err error) {
+	file, hint := filepath.Join(p.Data, "registry.db"), ""
+	switch {
+	case p.Database != "":
+		db, err = postgres.Open(ctx, p.Database)
+	case create:
+		if err = os.MkdirAll(p.Data, 0o700); err == nil {
+			db, err = sqlite.Open(ctx, file)
 		}
-		return db, nil
-	}
-	dir := p.Data
-	file := filepath.Join(dir, "registry.db")
-	if create {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
-		}
-	} else if _, err := os.Stat(file); err != nil {
-		hint := ""
-		if errors.Is(err, fs.ErrNotExist) {
+	default:
+		if _, err = os.Stat(file); err == nil {
+			db, err = sqlite.Open(ctx, file)
+		} else if errors.Is(err, fs.ErrNotExist) {
 			hint = "name the registry's directory with --data"
 		}
-		return nil, evidence.Errorf(evidence.Operation, "registry", hint, err)
 	}
-	db, err := sqlite.Open(ctx, file)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, evidence.Errorf(evidence.Operation, "registry", hint, err)
 	}
 	return db, nil
 }
@@ -123,25 +122,6 @@ func Backup(ctx context.Context, p Place, file string) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	return nil
-}
-
-// recordStore is a registry's database as Serve uses it.
-type recordStore interface {
-	registry.Records
-	registry.Statuses
-	registry.ArchiveRecords
-	registry.Entries
-	Tokens() registry.Tokens
-	io.Closer
-}
-
-// openRecords opens the PostgreSQL database with a URL or, if that is empty, the file in
-// the directory data.
-func openRecords(ctx context.Context, data, database string) (recordStore, error) {
-	if database != "" {
-		return postgres.Open(ctx, database)
-	}
-	return sqlite.Open(ctx, filepath.Join(data, "registry.db"))
 }
 
 // openBlobs opens the bucket with a URL or, if that is empty, the directory below data.

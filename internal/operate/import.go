@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
@@ -90,7 +91,7 @@ func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 // importInto is Import into an open database.
 func importInto(ctx context.Context, db database, o ImportOptions) (*ImportResult, error) {
 	if o.pause == nil {
-		o.pause = sleep
+		o.pause = new(host.Host).Pause
 	}
 	if o.now == nil {
 		o.now = time.Now
@@ -223,18 +224,6 @@ func (i *importer) fetchPage(ctx context.Context, upstream *client.Client,
 	}
 }
 
-// sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // importFile imports a dump.
 func (i *importer) importFile(ctx context.Context) error {
 	f, err := os.Open(i.From)
@@ -277,17 +266,14 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 		i.addRefused(nameOf(env), err)
 		return nil
 	}
-	observed := evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))}
-	if integrity := env.Meta.Integrity; integrity != nil && !integrity.Document.IsZero() {
-		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
-			Want: []digest.Digest{integrity.Document}}
-		if evidence.Compare(claim, observed).Outcome != evidence.Match {
-			i.addConflict(rec.Subject() + ": the document is not the one of its digest")
-			return nil
-		}
+	if integrity := env.Meta.Integrity; integrity != nil && !integrity.Document.IsZero() &&
+		!evidence.Same(integrity.Document, rec.Digest) {
+		i.addConflict(rec.Subject() + ": the document is not the one of its digest")
+		return nil
 	}
 	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document,
-		Authority: evidence.Publisher}, observed)
+		Authority: evidence.Publisher},
+		evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))})
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document})
 	here, err := i.db.Insert(ctx, verdict.Admitted(), rec)
 	switch {
@@ -295,7 +281,7 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 		i.addRefused(nameOf(env), err)
 		return nil
 	case errors.Is(err, registry.ErrExists):
-		return i.updatePresent(ctx, here, rec, observed)
+		return i.updatePresent(ctx, here, rec)
 	case err != nil:
 		return fmt.Errorf("insert %+q: %w", rec.Subject(), err)
 	}
@@ -316,10 +302,8 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 
 // updatePresent compares a record with the existing one of its name and version, and lets an
 // imported one follow its original's status.
-func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
-	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
-		Want: []digest.Digest{here.Digest}}
-	if evidence.Compare(claim, observed).Outcome != evidence.Match {
+func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record) error {
+	if !evidence.Same(here.Digest, rec.Digest) {
 		by := "published here"
 		if here.Origin != "" {
 			by = "imported before"

@@ -119,11 +119,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 	case errors.Is(err, registry.ErrTooMany):
 		a.addRefused(nameOfArchive(rec), err)
 	case errors.Is(err, registry.ErrExists):
-		same := evidence.Compare(
-			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
-				Want: []digest.Digest{here.ContentHash}},
-			evidence.Observed{Digests: []digest.Digest{got.ContentHash}})
-		if same.Outcome != evidence.Match {
+		if !evidence.Same(here.ContentHash, got.ContentHash) {
 			a.addConflict(rec.Kind + " " + rec.Subject() + ": other bytes were published here")
 			return nil
 		}

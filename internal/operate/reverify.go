@@ -18,7 +18,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -69,11 +68,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		return nil, err
 	}
 	defer db.Close()
-	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
-	o.Fetch.Logger = o.Logger
-	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce,
-		fetch.DefaultLimits().DocumentAtOnce)
-	client := fetch.New(o.Fetch)
+	client := newClient(&o.Fetch, o.AllowHosts, o.Logger, reverifiedAtOnce)
 	r := reverifier{
 		records: db,
 		check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {

@@ -81,16 +81,16 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
 	}
-	records, err := openRecords(ctx, o.Data, o.Database)
+	records, err := openDatabase(ctx, Place{Data: o.Data, Database: o.Database}, true)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "", err)
+		return err
 	}
 	defer records.Close()
 	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
-	client := o.newClient()
+	client := newClient(&o.Fetch, o.AllowHosts, o.Logger, o.Limits.Checks)
 	issuer, err := openIssuer(ctx, o)
 	if err != nil {
 		return err
@@ -122,15 +122,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	})
 }
 
-// newClient completes the options of fetching for packages that anyone may name, and returns their client.
-func (o *ServeOptions) newClient() *fetch.Client {
-	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
-	o.Fetch.Logger = o.Logger
-	if n := o.Limits.Checks; n > 0 {
-		// A publish whose hosts are slow must not block another one.
-		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+// newClient completes the options of fetching for packages that anyone may name, and returns their client. With checks
+// that many are made at once, and none whose hosts are slow blocks another one.
+func newClient(c *fetch.Config, allowHosts []string, logger *slog.Logger, checks int) *fetch.Client {
+	c.AllowAddr, c.AnyHost, c.Logger = transfer.RefusePrivate(allowHosts...), true, logger
+	if checks > 0 {
+		c.Limits.Parallel = checks * cmp.Or(c.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	}
-	return fetch.New(o.Fetch)
+	return fetch.New(*c)
 }
 
 // siteConfig returns the configuration of a site, without what it keeps and who signs for it. The client fetches what
@@ -156,7 +155,6 @@ func serveSite(ctx context.Context, o ServeOptions, handler http.Handler, reload
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
 	}
-	server := registry.NewHTTP(o.Addr, handler)
 	if o.DebugAddr != "" {
 		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
 		if err != nil {
@@ -168,23 +166,7 @@ func serveSite(ctx context.Context, o ServeOptions, handler http.Handler, reload
 	if o.Listening != nil {
 		o.Listening(listener.Addr())
 	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	for {
-		select {
-		case <-o.Reload:
-			reload()
-			continue
-		case err = <-done:
-		case <-ctx.Done():
-			err = registry.StopHTTP(ctx, server)
-		}
-		break
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
+	return registry.ServeHTTP(ctx, listener, handler, o.Reload, reload)
 }
 
 // listenHint returns a hint for an address that could not be listened on.
