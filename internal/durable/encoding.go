@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -47,12 +45,7 @@ func encodeJournal(files []File) (data []byte, id string, err error) {
 // readJournal is the inverse of encodeJournal. Its error wraps errTorn if the journal was never
 // complete, and fs.ErrNotExist if there is none.
 func readJournal(path string) ([]File, string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, "", stripPath(err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxJournal+1))
+	data, err := ReadFile(path, MaxJournal)
 	if err != nil {
 		return nil, "", stripPath(err)
 	}
@@ -61,10 +54,7 @@ func readJournal(path string) ([]File, string, error) {
 
 func decodeJournal(data []byte) ([]File, string, error) {
 	line, body, ok := bytes.Cut(data, []byte("\n"))
-	switch {
-	case len(data) > MaxJournal:
-		return nil, "", fmt.Errorf("larger than %s bytes", evidence.Group(MaxJournal))
-	case !ok:
+	if !ok {
 		return nil, "", errTorn
 	}
 	head, claimed, ok := strings.Cut(string(line), " ")
@@ -75,12 +65,9 @@ func decodeJournal(data []byte) ([]File, string, error) {
 	if number != journalVersion {
 		return nil, "", fmt.Errorf("version %+q is not known; a newer program wrote it, and can finish it", number)
 	}
-	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, claimed)
-	if !ok {
-		return nil, "", errTorn
-	}
+	claim, err := digest.Parse(claimed)
 	sum := digest.FromBytes(body)
-	if e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}}); e.Outcome != evidence.Match {
+	if err != nil || !evidence.Same(claim, sum) {
 		return nil, "", errTorn
 	}
 	// The digest matches, so the journal is complete: whatever cannot be read from here on is an error.

@@ -189,8 +189,10 @@ func sameContent(a, b digest.Digest) bool {
 // it leaves none of them.
 func stageFiles(files []File, id string) error {
 	for i, f := range files {
-		err := checkReplaceable(f.Path)
-		if err == nil && !f.Remove {
+		var err error
+		if info, gone := os.Lstat(f.Path); gone == nil && info.IsDir() { // a later rename would fail
+			err = errors.New("is a directory")
+		} else if !f.Remove {
 			err = writeNew(tempName(f.Path, id), f.Data, f.perm())
 		}
 		if err != nil {
@@ -199,15 +201,6 @@ func stageFiles(files []File, id string) error {
 			}
 			return fmt.Errorf("write %s: %w", f.Path, err)
 		}
-	}
-	return nil
-}
-
-// checkReplaceable finds before the first rename what would make a later one fail.
-func checkReplaceable(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.IsDir() {
-		return errors.New("is a directory")
 	}
 	return nil
 }

@@ -1,24 +1,15 @@
 package foreign
 
 import (
-	"os"
 	"runtime"
 	"sync"
 	"syscall"
 )
 
 // inNewSession gives a first process a session of its own, and an end when this process is killed.
-func inNewSession(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
-	with := syscall.SysProcAttr{}
-	if sys != nil {
-		with = *sys
-	}
-	with.Setsid, with.Setpgid, with.Foreground = true, false, false
-	with.Pdeathsig = syscall.SIGKILL
-	return &with
+func inNewSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
-
-var brokenPipe = []os.Signal{syscall.SIGPIPE}
 
 var (
 	toStart     = make(chan func())

@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -33,11 +32,10 @@ var registry struct {
 	pipes    chan os.Signal
 }
 
-// StartProcess is [os.StartProcess] for the first process of a family. The session
-// members of attr.Sys are set here.
+// StartProcess is [os.StartProcess] for the first process of a family. attr.Sys is set here.
 func StartProcess(name string, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
 	with := *attr
-	with.Sys = inNewSession(attr.Sys)
+	with.Sys = inNewSession()
 	f, err = startFamily(func() (int, error) {
 		if p, err = os.StartProcess(name, argv, &with); err != nil {
 			return 0, err
@@ -50,7 +48,7 @@ func StartProcess(name string, argv []string, attr *os.ProcAttr) (p *os.Process,
 // Start is the method Start of c, for the first process of a family. [Family.Wait] with
 // the method Wait of c must follow.
 func Start(c *exec.Cmd) (*Family, error) {
-	c.SysProcAttr = inNewSession(c.SysProcAttr)
+	c.SysProcAttr = inNewSession()
 	return startFamily(func() (int, error) {
 		if err := c.Start(); err != nil {
 			return 0, err
@@ -69,11 +67,11 @@ func runFamily(ctx context.Context, c *exec.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	c.WaitDelay = outputDelay
 	f, err := Start(c)
 	if err != nil {
 		return err
 	}
-	c.WaitDelay = cmp.Or(c.WaitDelay, outputDelay)
 	stop := context.AfterFunc(ctx, f.Kill)
 	err = f.Wait(c.Wait)
 	if !stop() && ctx.Err() != nil {

@@ -82,9 +82,6 @@ const (
 	maxMessages  = 4 << 10          // bytes of standard error that are kept, the last ones
 )
 
-// linger is how long a program's pipes may stay open after its end.
-const linger = time.Second
-
 // Errors of a program that was ended.
 var (
 	ErrTime   = errors.New("it took too long")
@@ -130,7 +127,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	bounded, stop := context.WithCancelCause(timed)
 	defer stop(nil)
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, linger
+	cmd.Dir, cmd.Stdin = c.Dir, c.Stdin
 	cmd.Env = Environment(c.Tool, c.Environ, c.Set, c.Checkout)
 	out := &boundedBuffer{limit: c.Output, full: func() { stop(ErrOutput) }}
 	var messages Tail

@@ -2,7 +2,12 @@
 
 package foreign
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
+
+var brokenPipe = []os.Signal{syscall.SIGPIPE}
 
 // signalGroup sends s to the group of a first process that was not reaped.
 func signalGroup(pid int, s syscall.Signal) { syscall.Kill(-pid, s) }

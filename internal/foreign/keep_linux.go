@@ -75,7 +75,7 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	}
 	defer report.Close()
 	with := *attr
-	with.Sys = inNewSession(attr.Sys)
+	with.Sys = inNewSession()
 	with.Sys.Pdeathsig = 0 // it outlives this process, and ends what is left
 	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, reportEnd)
 	f, err = startFamily(func() (int, error) {

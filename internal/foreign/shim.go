@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,15 +37,7 @@ func ShimManager(path string) (name, program string) {
 	case base == "mise" && filepath.Base(path) != "mise":
 		return "mise", target
 	}
-	f, err := durable.OpenRegular(target)
-	if err != nil {
-		return "", ""
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > maxShim {
-		return "", ""
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxShim))
+	text, err := durable.ReadFile(target, maxShim)
 	if err != nil || !strings.HasPrefix(string(text), "#!") {
 		return "", ""
 	}
