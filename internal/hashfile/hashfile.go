@@ -15,12 +15,12 @@
 package hashfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
@@ -30,11 +30,11 @@ import (
 
 // New returns a server. Its configured directories have to exist.
 func New(c Config) (*Server, error) {
-	c.MaxFile = min(orDefault(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
-	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)
-	c.ReadTokens = orDefault(c.ReadTokens, DefaultReadTokens)
-	c.RootsWait = orDefault(c.RootsWait, DefaultRootsWait)
-	c.TagWidth = orDefault(c.TagWidth, hashline.MinWidth)
+	c.MaxFile = min(cmp.Or(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
+	c.MaxRequest = cmp.Or(c.MaxRequest, DefaultMaxRequest)
+	c.ReadTokens = cmp.Or(c.ReadTokens, DefaultReadTokens)
+	c.RootsWait = cmp.Or(c.RootsWait, DefaultRootsWait)
+	c.TagWidth = cmp.Or(c.TagWidth, hashline.MinWidth)
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits: give one of these as --tag-width")
 	}
@@ -57,26 +57,11 @@ func New(c Config) (*Server, error) {
 			Anchors: hashline.Options{Width: c.TagWidth, Exact: c.ExactAnchors, Reach: c.MaxMove}})}
 	s.offered = s.offer()
 	if !c.ReadOnly {
-		warnAll(c.Logger, s.engine.Leftovers())
+		for _, message := range s.engine.Leftovers() {
+			cmp.Or(c.Logger, slog.Default()).Warn(message)
+		}
 	}
 	return s, nil
-}
-
-// warnAll logs warnings; a nil logger is the default one.
-func warnAll(logger *slog.Logger, messages []string) {
-	if logger == nil {
-		logger = slog.Default()
-	}
-	for _, message := range messages {
-		logger.Warn(message)
-	}
-}
-
-func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 // Run serves one client until it closes in, or ctx ends.

@@ -214,11 +214,6 @@ func widenPattern(pattern string) string {
 	})
 }
 
-// isASCII reports whether a text holds nothing beyond ASCII.
-func isASCII(text string) bool {
-	return !strings.ContainsFunc(text, func(c rune) bool { return c > unicode.MaxASCII })
-}
-
 // explainNoHits says why a pattern may have found nothing, if that shows.
 func explainNoHits(in searchArguments) []string {
 	bare := strings.ReplaceAll(in.Pattern, `\\`, "")

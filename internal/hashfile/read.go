@@ -19,8 +19,6 @@ type limits struct {
 	tokens int // estimated, of lines with their tags
 }
 
-func (s *Server) limits() limits { return limits{readLines, readBytes, s.c.ReadTokens} }
-
 // Limits of an answer to a read, unless max_bytes is given.
 const (
 	readLines = 2000
@@ -100,7 +98,7 @@ func (s *Server) readMultipleFiles(
 		return nil, place.Refuse(hashline.Invalid, "paths are %d files; give 1 to %d", len(in.Paths), maxPaths)
 	}
 	var text strings.Builder
-	left := s.limits()
+	left := limits{readLines, readBytes, s.c.ReadTokens}
 	for _, path := range in.Paths {
 		fmt.Fprintf(&text, "==> %s <==\n", place.Show(path))
 		ask := engine.ReadRequest{Path: path, MaxLines: left.lines, MaxBytes: left.bytes, MaxTokens: left.tokens}

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/engine"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/place"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile/stdio"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 type searchArguments struct {
@@ -92,7 +93,7 @@ func (s *Server) explainHits(
 			return why
 		}
 	}
-	if wide := widenPattern(in.Pattern); wide != in.Pattern && (none || !isASCII(in.Pattern)) {
+	if wide := widenPattern(in.Pattern); wide != in.Pattern && (none || !spelling.IsASCII(in.Pattern)) {
 		other := s.searchAgain(ctx, sc, in, ask, wide)
 		if n := other.Count(); n > 0 && !reflect.DeepEqual(other.Files, found.Files) {
 			return []string{fmt.Sprintf(`\w and \b know only the letters of ASCII; `+

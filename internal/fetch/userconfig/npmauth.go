@@ -53,17 +53,14 @@ func (n NPM) Authorization(u *url.URL) (string, error) {
 	}
 	// In npm's order: //host/a/b, //host/a/, //host/a, //host/, //host
 	for key := "//" + wire.HostPort(u) + cmp.Or(u.EscapedPath(), "/"); len(key) > 2; key = parentKey(key) {
-		if token, err := n.secretToSend(key + ":_authToken"); token != "" || err != nil {
+		for _, kind := range []struct{ name, scheme string }{{":_authToken", "Bearer"}, {":_auth", "Basic"}} {
+			value, err := n.secretToSend(key + kind.name)
 			if err != nil {
 				return "", err
 			}
-			return npmHeader("Bearer", token, key+":_authToken")
-		}
-		if auth, err := n.secretToSend(key + ":_auth"); auth != "" || err != nil {
-			if err != nil {
-				return "", err
+			if value != "" {
+				return npmHeader(kind.scheme, value, key+kind.name)
 			}
-			return npmHeader("Basic", auth, key+":_auth")
 		}
 		user, err := n.secretToSend(key + ":username")
 		if err != nil {

@@ -2,16 +2,11 @@ package place
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // SplitPath splits a path into its elements, without empty ones and ".".
 func SplitPath(p string) []string {
-	var found []string
-	for _, e := range strings.Split(filepath.ToSlash(p), "/") {
-		if e != "" && e != "." {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.DeleteFunc(strings.Split(filepath.ToSlash(p), "/"), func(e string) bool { return e == "" || e == "." })
 }

@@ -74,6 +74,12 @@ func statWalked(path string) (fs.FileInfo, error) {
 	return os.Lstat(path)
 }
 
+// isWithin reports whether path is dir or lies below it: see CutDir.
+func isWithin(dir, path string) bool {
+	_, ok := CutDir(dir, path)
+	return ok
+}
+
 // CutDir returns path relative to dir; ok is false unless it is dir or lies below it. Both are absolute and clean.
 func CutDir(dir, path string) (rel string, ok bool) {
 	if path == dir {

@@ -85,7 +85,7 @@ func RefusalOf(path string, err error) *Refusal {
 	case errors.Is(err, fs.ErrExist):
 		return Refuse(Exists, "%s exists already", Show(path))
 	case errors.Is(err, fs.ErrPermission):
-		return Refuse(IO, "%s: the system denies access (%s)", Show(path), Show(reason(err)))
+		return Refuse(IO, "%s: the system denies access (%s)", Show(path), Show(Cause(err).Error()))
 	case errors.Is(err, context.Canceled):
 		return Refuse(IO, "%s: the call was canceled", Show(path))
 	}
@@ -129,23 +129,15 @@ func RefuseStale(path, why string) *Refusal {
 		"%s %s; nothing was written. Use the file_hash and lines given here, or read it again", Show(path), why)
 }
 
-// reason returns what an error says, as far as it names no path of the system's choice.
-func reason(err error) string {
+// Cause returns an error of the system without the path in it, for messages that name the path in their own form.
+func Cause(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {
 	case errors.As(err, &p):
-		return p.Err.Error()
-	case errors.As(err, &l):
-		return l.Err.Error()
-	}
-	return err.Error()
-}
-
-// Cause returns an error of the system without the path in it, for messages that name the path in their own form.
-func Cause(err error) error {
-	if p, ok := err.(*os.PathError); ok {
 		return p.Err
+	case errors.As(err, &l):
+		return l.Err
 	}
 	return err
 }

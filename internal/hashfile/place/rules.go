@@ -116,12 +116,7 @@ func (s *ruleSet) isIn(info fs.FileInfo) bool {
 }
 
 func anyCovers(globs []Glob, rel string) bool {
-	for _, g := range globs {
-		if g.covers(rel) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(globs, func(g Glob) bool { return g.covers(rel) })
 }
 
 // readAbove returns the rules of all directories above a root.

@@ -40,7 +40,7 @@ func (s *Scope) Absent() []Absence {
 // directories that the client's roots hide. Asked is the path as the caller wrote it.
 func (s *Scope) RefuseOutside(asked, path string) *Refusal {
 	for _, a := range s.Absent() {
-		if _, ok := CutDir(a.given, path); ok {
+		if isWithin(a.given, path) {
 			return a.Refusal()
 		}
 	}
@@ -110,54 +110,29 @@ func (s *Scope) HoldsRoot(path string) bool {
 		all = append(all, a.given)
 	}
 	all = slices.Concat(all, s.within, s.given, s.links)
-	return slices.ContainsFunc(all, func(dir string) bool { _, ok := CutDir(path, dir); return ok })
+	return slices.ContainsFunc(all, func(dir string) bool { return isWithin(path, dir) })
 }
 
 // Permits reports whether a real path is in the client's roots, or these narrow nothing.
 func (s *Scope) Permits(path string) bool {
-	if !s.narrow {
-		return true
-	}
-	for _, dir := range s.within {
-		if _, ok := CutDir(dir, path); ok {
-			return true
-		}
-	}
-	return false
+	return !s.narrow || slices.ContainsFunc(s.within, func(dir string) bool { return isWithin(dir, path) })
 }
 
 // LeadsToRoot reports whether Permits does for a real path or for one below it.
 func (s *Scope) LeadsToRoot(path string) bool {
-	if s.Permits(path) {
-		return true
-	}
-	for _, dir := range s.within {
-		if _, ok := CutDir(path, dir); ok {
-			return true
-		}
-	}
-	return false
+	return s.Permits(path) || slices.ContainsFunc(s.within, func(dir string) bool { return isWithin(path, dir) })
 }
 
 // Directories returns the real paths of the directories that may be used.
-func (s *Scope) Directories() []string {
-	var dirs []string
-	add := func(dir string) {
-		for _, d := range dirs {
-			if d == dir {
-				return
-			}
-		}
-		dirs = append(dirs, dir)
-	}
+func (s *Scope) Directories() (dirs []string) {
 	for _, r := range s.roots {
-		if s.Permits(r.Path) {
-			add(r.Path)
-			continue
+		usable := []string{r.Path}
+		if !s.Permits(r.Path) {
+			usable = slices.DeleteFunc(slices.Clone(s.within), func(dir string) bool { return !isWithin(r.Path, dir) })
 		}
-		for _, dir := range s.within {
-			if _, ok := CutDir(r.Path, dir); ok {
-				add(dir)
+		for _, dir := range usable {
+			if !slices.Contains(dirs, dir) {
+				dirs = append(dirs, dir)
 			}
 		}
 	}

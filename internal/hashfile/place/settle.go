@@ -18,7 +18,6 @@ var errLedElsewhere = errors.New(
 // it along. If the path leads through one of these, it is used only if it leads to the same real path as when it was
 // named.
 func settle(named []*Named) (roots []*Root, absent []Absence) {
-	var links [][]string
 	var found []*Root
 	for _, n := range named {
 		path, through, err := FollowPath(n.given)
@@ -26,9 +25,9 @@ func settle(named []*Named) (roots []*Root, absent []Absence) {
 			absent = append(absent, Absence{n.given, err})
 			continue
 		}
-		found, links = append(found, &Root{given: n.given, Path: path, links: through, name: n}), append(links, through)
+		found = append(found, &Root{given: n.given, Path: path, links: through, name: n})
 	}
-	for i, r := range found {
+	for _, r := range found {
 		content := func(link string) bool {
 			return !slices.Contains(r.name.through, link) || inWorkTree(link) ||
 				slices.ContainsFunc(found, func(other *Root) bool {
@@ -36,7 +35,7 @@ func settle(named []*Named) (roots []*Root, absent []Absence) {
 					return ok && rel != "." && other != r
 				})
 		}
-		if r.Path != r.name.agreed && slices.ContainsFunc(links[i], content) {
+		if r.Path != r.name.agreed && slices.ContainsFunc(r.links, content) {
 			absent = append(absent, Absence{r.given, errLedElsewhere})
 			continue
 		}

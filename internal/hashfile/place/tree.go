@@ -27,36 +27,6 @@ func ListEntries(dir *os.Root, rel string, sets RuleSets) ([]fs.DirEntry, error)
 	return t.read(dir, rel, sets)
 }
 
-// readEntries returns the entries of an open directory whose names are wanted, in the order of their names. What can be
-// read before the directory fails is not taken for all.
-func readEntries(dir *os.Root, wanted func(name string) bool) ([]fs.DirEntry, error) {
-	d, err := dir.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	var found []fs.DirEntry
-	for {
-		batch, err := d.ReadDir(1000)
-		for _, e := range batch {
-			if wanted(e.Name()) {
-				found = append(found, e)
-			}
-		}
-		if len(found) > maxDirectory {
-			return nil, Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return found, nil
-}
-
 // OpenDirectory opens the directory at a place, and returns it with the rules that apply to what it holds.
 func (p *Place) OpenDirectory() (*os.Root, RuleSets, error) {
 	if err := p.CheckExists(); err != nil {
@@ -127,18 +97,33 @@ func (t *treeWalk) walk(dir *os.Root, rel string, sets RuleSets, git []gitIgnore
 	return t.visitAll(dir, rel, entries, sets, git, 0)
 }
 
-// read returns the entries of a directory that the walk may visit.
-func (t *treeWalk) read(dir *os.Root, rel string, sets RuleSets) ([]fs.DirEntry, error) {
-	return readEntries(dir, func(name string) bool {
-		if t.pass == nil {
-			return true
+// read returns the entries of a directory that the walk may visit, in the order of their names. What can be read before
+// the directory fails is not taken for all.
+func (t *treeWalk) read(dir *os.Root, rel string, sets RuleSets) (found []fs.DirEntry, err error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	for err == nil {
+		var batch []fs.DirEntry
+		batch, err = d.ReadDir(1000)
+		for _, e := range batch {
+			if _, forbidden := sets.Forbids(path.Join(rel, e.Name())); t.pass == nil || !forbidden {
+				found = append(found, e)
+			} else {
+				t.pass("", false, "forbidden by AGENTS.md")
+			}
 		}
-		_, forbidden := sets.Forbids(path.Join(rel, name))
-		if forbidden {
-			t.pass("", false, "forbidden by AGENTS.md")
+		if len(found) > maxDirectory {
+			return nil, Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
 		}
-		return !forbidden
-	})
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return found, nil
 }
 
 // visitAll visits the entries of an open directory and what is below them. Sets are its rules, git the .gitignore files

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -119,10 +120,8 @@ func (w *walk) find(name string) (string, fs.FileInfo, error) {
 
 // arriveMissing ends the walk at a name that does not exist, with those that were to follow.
 func (w *walk) arriveMissing(name string, todo []string) error {
-	for _, n := range todo {
-		if n == ".." {
-			return Refuse(NotFound, "%s does not exist", Show(w.asked))
-		}
+	if slices.Contains(todo, "..") {
+		return Refuse(NotFound, "%s does not exist", Show(w.asked))
 	}
 	w.Missing = todo
 	w.Rel = path.Join(append([]string{w.Rel}, todo...)...)

@@ -51,11 +51,10 @@ func (p *Place) checkUnversioned() error {
 	}
 	for at := p.Root.Path; filepath.Dir(at) != at; {
 		at = filepath.Dir(at)
-		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
 		if IsGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
 			return repositoryProblem(p.Asked, "a repository of git")
 		}
-		if isWorkTree(stat) {
+		if isTop(at) {
 			return nil
 		}
 	}
