@@ -55,7 +55,11 @@ func cutMember(data []byte, c Change, f File, m Member) ([]byte, error) {
 	if m.Value.End < m.At { // its place is not known
 		return nil, uneditable
 	}
-	start, end := memberBounds(data, m)
+	// The comma before m is left to cutOut: it may be the end of a comment.
+	start, end := len(bytes.TrimRight(data[:m.At], " \t\r\n")), m.Value.End
+	if rest := bytes.TrimLeft(data[end:], " \t\r\n"); bytes.HasPrefix(rest, []byte(",")) {
+		end = len(data) - len(rest) + 1
+	}
 	var tries [][]byte
 	if f.format == TOML {
 		tries = append(tries, cutLines(data, m))

@@ -120,6 +120,24 @@ func TestRestoreKeepsComments(t *testing.T) {
 	}
 }
 
+// A comma at the end of a comment above what was inserted is no comma of the file.
+func TestRestoreKeepsCommentsWithCommas(t *testing.T) {
+	const added = `"x": {"command": "h", "args": ["run", "x"]}`
+	const other = `"x": {"args": ["run", "x"], "command": "h"}` // as its client wrote it anew
+	for _, c := range []struct{ kind, text, want string }{
+		{AddedHolder, "{\"k\": 1 // one,\n, \"mcpServers\": {}}", "{\"k\": 1 // one,\n}"},
+		{AddedEntry, "{\"mcpServers\": {\"a\": {\"command\": \"a\"}, // one,\n" + other + " // two\n}}",
+			"{\"mcpServers\": {\"a\": {\"command\": \"a\"}, // one, // two\n}}"},
+		{AddedEntry, "{\"mcpServers\": {\"a\": {\"command\": \"a\"} // one,\n, " + other + "}}",
+			"{\"mcpServers\": {\"a\": {\"command\": \"a\"} // one,\n}}"},
+	} {
+		change := Change{Client: "cursor", File: "/p/.cursor/mcp.json", Name: "x", Now: added, Added: c.kind}
+		if out, err := Restore([]byte(c.text), change); err != nil || string(out) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", c.text, err, out, c.want)
+		}
+	}
+}
+
 // A rewritten entry gets its command and arguments back also after its client wrote the file anew. What else
 // the client or the user changed in it stays.
 func TestRestoreRewrittenEntry(t *testing.T) {

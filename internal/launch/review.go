@@ -264,15 +264,17 @@ func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
 }
 
 // consentTo returns evidence of consent to what has the digest shown, given as approve or by the person who is asked.
-func consentTo(name string, shown, approve digest.Digest, ask func() (host.Consent, error)) (evidence.Evidence,
-	error) {
-	if !approve.IsZero() {
-		claim := pin.ConsentEvidence(name, host.NoConsent, shown)
-		claim.Want, claim.Where = []digest.Digest{approve}, "--approve"
-		return evidence.Compare(claim.Claim, claim.Observed), nil
+func consentTo(name string, shown, approve digest.Digest, ask func() (host.Consent, error)) (e evidence.Evidence,
+	err error) {
+	answer := host.NoConsent
+	if approve.IsZero() {
+		answer, err = ask()
 	}
-	answer, err := ask()
-	e := pin.ConsentEvidence(name, answer, shown)
+	e = pin.ConsentEvidence(name, answer, shown)
+	if !approve.IsZero() {
+		e.Want, e.Where = []digest.Digest{approve}, "--approve"
+		e = evidence.Compare(e.Claim, e.Observed)
+	}
 	e.Fix = "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
 	return e, err
 }
