@@ -284,7 +284,8 @@ func recordDigest(l ledger.Leaf) digest.Digest {
 	if l.Kind == ledger.Server || !l.Kind.Publishes() {
 		return l.Document
 	}
-	return digest.FromBytes([]byte(l.Document.String() + " " + l.ContentIntegrity.String() + " " + l.APISurface.String()))
+	all := l.Document.String() + " " + l.ContentIntegrity.String() + " " + l.APISurface.String()
+	return digest.FromBytes([]byte(all))
 }
 
 // document returns the kept digest of an entry, the zero Digest for an unreadable one.

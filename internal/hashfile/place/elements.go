@@ -8,5 +8,6 @@ import (
 
 // SplitPath splits a path into its elements, without empty ones and ".".
 func SplitPath(p string) []string {
-	return slices.DeleteFunc(strings.Split(filepath.ToSlash(p), "/"), func(e string) bool { return e == "" || e == "." })
+	all := strings.Split(filepath.ToSlash(p), "/")
+	return slices.DeleteFunc(all, func(e string) bool { return e == "" || e == "." })
 }
