@@ -1,20 +1,16 @@
 package memory
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // room is what must be free there, in bytes. All tests together have less than half of it at once; a file system in
 // memory usually has half of the machine's memory.
 const room = 4 << 30
 
-// Find gives a directory in memory from which programs can be started. There is none if TMPDIR says where temporary
-// files belong.
+// Find gives a directory in memory from which programs can be started. There is none if TMPDIR says that temporary
+// files belong elsewhere.
 func Find() (dir string, ok bool) {
 	var fs unix.Statfs_t
-	if os.Getenv("TMPDIR") != "" || unix.Statfs(shared, &fs) != nil || fs.Type != unix.TMPFS_MAGIC ||
+	if isElsewhere() || unix.Statfs(shared, &fs) != nil || fs.Type != unix.TMPFS_MAGIC ||
 		fs.Flags&unix.ST_NOEXEC != 0 || uint64(fs.Bsize)*fs.Bavail < room {
 		return "", false
 	}
