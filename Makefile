@@ -109,7 +109,7 @@ RACED = cmd/internal/app internal/closure internal/document internal/fetch \
 	internal/guard internal/guard/jsonrpc internal/guard/process internal/hashfile/engine \
 	internal/hashfile/place internal/hashfile/stdio internal/host internal/jsscan \
 	internal/kind internal/monitor internal/obtain internal/operate internal/plugins internal/program \
-	internal/registry/api internal/registry/log internal/registry/pages \
+	internal/registry internal/registry/api internal/registry/log internal/registry/pages \
 	internal/registry/postgres internal/registry/registrytest internal/registry/servertest internal/store \
 	internal/trail internal/workspace plugin project tree
 
