@@ -109,11 +109,13 @@ func (t *treeWalk) read(dir *os.Root, rel string, sets RuleSets) (found []fs.Dir
 		var batch []fs.DirEntry
 		batch, err = d.ReadDir(1000)
 		for _, e := range batch {
-			if _, forbidden := sets.Forbids(path.Join(rel, e.Name())); t.pass == nil || !forbidden {
-				found = append(found, e)
-			} else {
-				t.pass("", false, "forbidden by AGENTS.md")
+			if t.pass != nil {
+				if _, forbidden := sets.Forbids(path.Join(rel, e.Name())); forbidden {
+					t.pass("", false, "forbidden by AGENTS.md")
+					continue
+				}
 			}
+			found = append(found, e)
 		}
 		if len(found) > maxDirectory {
 			return nil, Refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
