@@ -46,7 +46,7 @@ type HashOptions struct {
 	MaxFileBytes int64 // of one file of a package; 0 is the default
 }
 
-// Hashes are those of all files of a server.json's packages.
+// Hashes are the hashes of all files of a server.json's packages.
 type Hashes struct {
 	Files   map[string]digest.Digest // by the key that file_hashes has for the file
 	Verdict policy.Verdict           // of what the package registries say
@@ -75,7 +75,7 @@ func HashGen(ctx context.Context, file string, o HashOptions) (*Hashes, error) {
 // PublishOptions say where and how something is published.
 type PublishOptions struct {
 	Machine   Machine
-	Registry  string   // base URL; "" is that of the last login
+	Registry  string   // base URL; "" is the registry of the last login
 	Token     string   // "" is HALLMARK_TOKEN, else the token of the last login
 	LogKey    string   // verifier key of the registry's log; "" is the one that this machine knows
 	NoHash    bool     // of a server.json: fetch nothing, and send it as it is

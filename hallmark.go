@@ -72,7 +72,7 @@ import (
 // A Machine says for which user a function works. The zero value is the user of this process,
 // who agrees to nothing that a project's files name.
 type Machine struct {
-	// Environ is the environment, as "NAME=value"; nil is that of this process. HALLMARK_HOME
+	// Environ is the environment, as "NAME=value"; nil is this process's. HALLMARK_HOME
 	// in it names a directory for all files that are kept; the variables that package managers
 	// read are obeyed too.
 	Environ []string

@@ -70,7 +70,7 @@ type lockedProject struct {
 // pinnedAt is when everything was pinned.
 var pinnedAt = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// locked writes a project with n packages, in a log in which each checkpoint is that of heads entries.
+// locked writes a project with n packages, in a log that signs a checkpoint after every heads entries.
 func (m *machine) locked(n, heads int) error {
 	for _, dir := range []string{m.home, m.project} {
 		if err := os.RemoveAll(dir); err != nil {
@@ -180,7 +180,7 @@ func (p *lockedProject) pin(i int, declared project.Server) error {
 	return nil
 }
 
-// closureOf is that of a package that depends on one other.
+// closureOf returns the closure of a package that depends on one other.
 func closureOf(i int) (*project.Closure, error) {
 	integrity := digest.FromBytes(fmt.Append(nil, i)).SRI()
 	return project.ParsePackageLock(fmt.Appendf(nil, `{"name": "hallmark-closure", "lockfileVersion": 3,
@@ -191,7 +191,7 @@ func closureOf(i int) (*project.Closure, error) {
 		"node_modules/words": {"version": "2.1.3", "integrity": %q}}}`, i, i, integrity, integrity))
 }
 
-// surfaceOf is that of a server with five tools.
+// surfaceOf returns the surface of a server with five tools.
 func surfaceOf(i int) (*surface.Surface, error) {
 	var l surface.Listing
 	for n := range 5 {

@@ -45,7 +45,7 @@ func taggedLines(text string) shown {
 	return s
 }
 
-// hashfileTools are those of ours.
+// hashfileTools are the tools of our editing server.
 type hashfileTools struct{}
 
 func (hashfileTools) anchors() bool { return true }
@@ -82,7 +82,7 @@ func (s sent) members(name, op string) any {
 	return o
 }
 
-// rustTools are those of the Rust hashfile-mcp. Its operations have no names for ranges.
+// rustTools are the tools of the Rust hashfile-mcp. Its operations have no names for ranges.
 type rustTools struct{ hashfileTools }
 
 func (rustTools) edit(path, hash string, ops []sent, _ []replacement) (string, any) {
@@ -103,7 +103,7 @@ func (rustTools) edit(path, hash string, ops []sent, _ []replacement) (string, a
 	return "edit_text_file", map[string]any{"path": path, "file_hash": hash, "operations": list}
 }
 
-// referenceTools are those of the reference filesystem server.
+// referenceTools are the tools of the reference filesystem server.
 type referenceTools struct{}
 
 func (referenceTools) anchors() bool { return false }

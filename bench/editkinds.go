@@ -53,7 +53,7 @@ func unknowable(kind string) bool {
 }
 
 // relocates reports whether the source of ours (004, "Anchor Resolution Algorithm") takes
-// tasks of a kind for a line that has moved, and whoever follows it edits that one.
+// tasks of a kind for a line that has moved, and a model that follows it edits that one.
 func relocates(kind string) bool { return strings.HasSuffix(kind, movesSuffix) }
 
 // taskMaker makes tasks on real files, the same ones with the same seed.

@@ -9,7 +9,7 @@ import (
 // with the hash and the lines that it was given.
 
 // secondTry returns the call that the text of a refusal asks for. If the refusal gives a
-// hash, anchors are those of the lines that it shows. If it does not, hash and anchors stay as
+// hash, anchors belong to the lines that it shows. If it does not, hash and anchors stay as
 // they were sent, and all else is said right. It is not ok if a line that is meant is not shown.
 func (t task) secondTry(d dialect, refusal, read, hash string) (ops []sent, newHash string, ok bool) {
 	if !d.anchors() {

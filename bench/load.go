@@ -14,7 +14,7 @@ import (
 )
 
 // connections is how many requests are in flight. Each connection sends the next
-// request when it has the answer, so that latencies are those of a server that is
+// request when it has the answer, so that latencies belong to a server that is
 // always 64 requests behind.
 const connections = 64
 

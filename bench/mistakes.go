@@ -21,7 +21,7 @@ import (
 //
 //	line     the tag is right, and the number is 1 to 20 lines off
 //	tag      the number is right, and the tag is another one, at random
-//	both     the number is off, and the tag is that of a line beside the one that was meant
+//	both     the number is off, and the tag belongs to a line beside the one that was meant
 //	stale    anchors are right, but lines were inserted above since; without the check of
 //	         file_hash, which refuses all of these
 func benchMistakes(_ context.Context, o options, t *table) error {

@@ -26,7 +26,7 @@ var officialSettings = []string{
 // collector gives both sides the same garbage collector.
 const collector = "GOGC=400"
 
-// clusterSettings are those of a database in use, with all rows in memory.
+// clusterSettings make a database as one in use, with all rows in memory.
 var clusterSettings = []string{"shared_buffers=1GB", "effective_cache_size=12GB", "random_page_cost=1.1",
 	"max_wal_size=8GB", "max_connections=200"}
 

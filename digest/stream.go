@@ -82,7 +82,7 @@ func widen(sum [sha256.Size]byte) (out [sha512.Size]byte) {
 }
 
 // FromReader reads r to its end in bounded memory and returns the sha256 digest
-// and the number of bytes. An error is that of r.
+// and the number of bytes. An error comes from r.
 func FromReader(r io.Reader) (Digest, int64, error) {
 	h := NewHasher()
 	buf := buffers.Get().(*[BufferSize]byte)

@@ -12,7 +12,7 @@ type Options struct {
 	Reach int  // most lines that an anchor may be moved; 0 is any
 
 	// Tagged lets content hold what readers are shown besides the text of lines. Otherwise a line of it is refused as
-	// copied from what was shown if it begins with NUMBER:TAG| and the tag is that of the text behind the bar, or of
+	// copied from what was shown if it begins with NUMBER:TAG| and the tag belongs to the text behind the bar, or to
 	// the line with this number in the file that was read; if it is the header of a file; and if it holds the mark of
 	// a line that was shown in part.
 	Tagged bool

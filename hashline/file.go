@@ -32,7 +32,7 @@ func Parse(data []byte) (*File, error) {
 	return f, nil
 }
 
-// checkText refuses what is no text. Offset is that of p in its file.
+// checkText refuses what is no text. Offset is where p begins in its file.
 func checkText(p []byte, offset int64) error {
 	if i := bytes.IndexByte(p, 0); i >= 0 {
 		return refuse(Binary, "is binary: NUL at offset %d", offset+int64(i))

@@ -34,7 +34,7 @@
 //	insert_before              content before it
 //	append, prepend            likewise; without an anchor, at the end of the file or its beginning
 //
-// A range may stand in the anchor, "1:a3..3:0e", and [ParseOperation] reads an operation that
+// A range may be in the anchor, "1:a3..3:0e", and [ParseOperation] reads an operation that
 // is written as one text.
 //
 // Content is lines; the last one's line feed may be left out, so that "" is one empty

@@ -13,7 +13,7 @@ const (
 	Append       = "append"  // InsertAfter; without an anchor, at the end of the file
 	Prepend      = "prepend" // InsertBefore; without an anchor, at its beginning
 
-	// ReplaceAll replaces a text, which stands in place of the anchor, wherever the file has it as a whole word.
+	// ReplaceAll replaces a text, which is given in place of the anchor, wherever the file has it as a whole word.
 	ReplaceAll = "replace_all"
 )
 

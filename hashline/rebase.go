@@ -4,7 +4,7 @@ import "github.com/aymanbagabas/go-udiff/lcs"
 
 // Rebase applies operations to base, which is what their author had read, and merges the
 // outcome onto current: a three-way merge by lines. Where the operations and the other
-// change meet, or touch, it is refused as [Stale]; so it is where lines that were only added or
+// change meet, or touch, it is refused as [Stale], as it is where lines that were only added or
 // removed could as well have been like lines that touch. The result's old file is current; its
 // relocations name lines of base.
 func Rebase(base, current []byte, operations []Operation, o Options) (*Result, error) {
@@ -111,7 +111,7 @@ func reaches(diffs []lcs.Diff, a, b *File) []lcs.Diff {
 		} else if d.ReplStart != d.ReplEnd {
 			continue
 		}
-		// Removed lines slide in a; added ones slide in b, where the lines before and behind are those of a. They end
+		// Removed lines slide in a; added ones slide in b, where the lines before and behind come from a. They end
 		// at other differences.
 		up, down, least, most := d.End, d.Start, 0, a.Lines()
 		if d.Start == d.End {

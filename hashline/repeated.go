@@ -105,7 +105,7 @@ func (r *Result) alike(a, b int) bool {
 	return bytes.Equal(comparedLine(r.New, a), comparedLine(r.New, b))
 }
 
-// same reports whether count lines of f from a are those of the edited file from b.
+// same reports whether count lines of f from a equal those of the edited file from b.
 func (r *Result) same(f *File, a, b, count int) bool {
 	for i := range count {
 		if !bytes.Equal(comparedLine(f, a+i), comparedLine(r.New, b+i)) {

@@ -35,7 +35,7 @@ var (
 )
 
 // readTwice returns the part of a text's content that could be the end of it and the beginning of another operation; ""
-// if there is none. Quote is what the content stands in; 0 is nothing.
+// if there is none. Quote is the quote around the content; 0 is none.
 func readTwice(content string, quote byte) string {
 	switch {
 	case namedAnchor().MatchString(content):
@@ -56,7 +56,7 @@ const bareAnchor = `(?:0|[1-9][0-9]{0,9}):[0-9A-Fa-f]{0,4}`
 //	delete 1:a3..3:0e
 //	append 'last line'
 //
-// Content stands in quotes of one kind, and is what is between the first and the last of
+// Content is in quotes of one kind: what is between the first and the last of
 // them, without escapes; or it is the rest of the text as it is, behind one blank or one line
 // feed. Content that may be the end of one operation and the beginning of another is refused. Its
 // errors are of type *[Error].

@@ -134,7 +134,7 @@ func jsrPackage(w word) Package {
 	return p
 }
 
-// dnxOptions are those of dnx, which may stand before the package and after it. A source
+// dnxOptions are the options of dnx, which may come before the package and after it. A source
 // makes the line opaque.
 var dnxOptions = grammar{
 	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources",

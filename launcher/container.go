@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
-// containerOptions are those of "run" of the container engines. The engines agree on the
+// containerOptions are the options of "run" of the container engines. The engines agree on the
 // arity of those that they share, so that one table serves all; an option that takes
 // no value in one engine and one in another would have to be left out.
 var containerOptions = grammar{

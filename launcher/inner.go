@@ -47,7 +47,7 @@ func (t Target) isStarter() bool {
 }
 
 // RunsScript reports whether the package that a target runs is one that only runs the script which its arguments name,
-// such as tsx. The script is not in the package, and whoever locks that locks the script, too.
+// such as tsx. The script is not in the package: locking the one locks the other, too.
 func (t Target) RunsScript() bool {
 	return len(t.Packages) > 0 && (t.Packages[0].Ecosystem == NPM || t.Packages[0].Ecosystem == PyPI) &&
 		slices.Contains(scriptRunners, t.Packages[0].Name)

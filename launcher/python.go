@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
-// uvxOptions are those of uvx and uv tool run that do not change where packages come
+// uvxOptions are the options of uvx and uv tool run that do not change where packages come
 // from: an index, a constraints file or a link directory makes the line opaque.
 var uvxOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress",

@@ -24,7 +24,7 @@ type place struct {
 	shell      bool
 }
 
-// suffix is the part of w that begins at byte n. In a shell line its place is that of all
+// suffix is the part of w that begins at byte n. In a shell line its place is the place of all
 // of w: quotes may stand anywhere in it.
 func (w word) suffix(n int) word {
 	at := w.at
@@ -186,7 +186,7 @@ func (t Target) edits(versions []string) (out []edit, ok bool) {
 }
 
 // Spell writes the arguments with an exact version for each package, in the launcher's
-// own syntax: versions[i] is that of Packages[i], for an image its sha256: digest, and ""
+// own syntax: versions[i] is for Packages[i]: of an image its sha256: digest; ""
 // leaves that package as it is. ok is false if a package cannot be written so, or if its word
 // says more than which package and version is meant.
 //
@@ -217,7 +217,7 @@ var (
 	otherSpec = spelling.Form(`^(?:\S*|(?:(?:[<>=~^]*\s*[vV]?[0-9xX*][\w.+*-]*|-|\|\|)(?:\s+|$))*)$`)
 )
 
-// holdsOnlyVersion reports whether an exact version can stand in the place of p's own and nothing is lost.
+// holdsOnlyVersion reports whether an exact version can replace p's own and nothing is lost.
 func (p Package) holdsOnlyVersion() bool {
 	switch p.Ecosystem {
 	case PyPI:
@@ -228,7 +228,7 @@ func (p Package) holdsOnlyVersion() bool {
 	return otherSpec().MatchString(p.Spec)
 }
 
-// accepts reports whether p is pinned once version stands in the place of its own.
+// accepts reports whether p is pinned once version replaces its own.
 func (p Package) accepts(version string) bool {
 	var again Package
 	switch p.Ecosystem {

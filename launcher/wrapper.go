@@ -33,14 +33,14 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 // scriptRunners are packages that do nothing but run the script which their arguments name.
 var scriptRunners = []string{"tsx", "ts-node", "vite-node", "mcp", "fastmcp"}
 
-// serversThemselves are those of starters that are a server where their first argument is this command of theirs.
+// serversThemselves are the starters that are a server where their first argument is this command of theirs.
 var serversThemselves = map[string]string{"devbox": "mcp", "mise": "mcp"}
 
 // fetchers start another program in the same way, which they download. "container" alone, as an argument of another
 // program, is a word of English.
 var fetchers = []string{"thv", "container", "jbang", "smithery", "nix", "nix-shell", "pkgx"}
 
-// shells are those of starters that parse a command line by a syntax of their own.
+// shells are the starters that parse a command line by a syntax of their own.
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}
 
 // loaderVariables are environment variables that make a program load other code than its own.

@@ -9,7 +9,7 @@ import (
 )
 
 // Edge is the right edge of a tree: what is needed to add to it and to know its
-// root. The zero value is that of the empty tree.
+// root. The zero value belongs to the empty tree.
 type Edge struct {
 	Size   int64
 	Hashes []tlog.Hash // roots of the perfect subtrees, the largest first: one for each bit of Size

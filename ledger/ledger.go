@@ -23,7 +23,7 @@
 //
 // # Tree, checkpoint, proof
 //
-// The leaves are those of an RFC 6962 Merkle tree with SHA-256. A checkpoint is
+// The leaves form an RFC 6962 Merkle tree with SHA-256. A checkpoint is
 // a signed note (C2SP tlog-checkpoint) under the log's Ed25519 key, whose name
 // is the log's origin:
 //

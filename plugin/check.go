@@ -58,7 +58,7 @@ type Result struct {
 	Verdict policy.Verdict
 }
 
-// ManifestHash is the digest of the manifest as it stands in its file.
+// ManifestHash is the digest of the manifest as it is in its file.
 func (r *Result) ManifestHash() digest.Digest { return digest.FromBytes(r.Manifest.Raw) }
 
 // Signer is a signature of dist.hash that holds, and the trusted key that made it.
@@ -124,7 +124,7 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 
 // Check gathers all evidence about a plugin, in the order of the package comment, and
 // judges it in flow plugin. Claims are further ones about the plugin's dist hash, tree or
-// manifest, such as those of a lock. Its error is that of ctx or of the host's functions, or of
+// manifest, such as those of a lock. Its error comes from ctx or the host's functions, or from
 // a bundle that cannot be read as a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}

@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// Flags are what a host permits and demands. Their JSON names are those of the
+// Flags are what a host permits and demands. Their JSON names come from the
 // environment.
 type Flags struct {
 	AllowRuntimeDeps   bool `json:"PLUGIN_ALLOW_RUNTIME_DEPS"` // external packages, as the plugin's policy has it
@@ -55,7 +55,7 @@ func ReadFlags(getenv func(string) string) (Flags, error) {
 	return f, nil
 }
 
-// settings are those of policy that the flags make.
+// settings are the policy's settings that the flags make.
 func (f Flags) settings(strict bool) policy.Settings {
 	return policy.Settings{
 		Strict: strict, StrictIntegrity: f.StrictIntegrity, RequireSignatures: f.RequireSignatures,

@@ -15,7 +15,7 @@ import (
 )
 
 // A form is what a JSON value must be. It adds to p what the value at the JSON pointer at
-// is not. Values are those of encoding/json, with numbers as json.Number.
+// is not. Values have the types of encoding/json, with numbers as json.Number.
 type form func(p *problems, at string, v any)
 
 // typeOf is the JSON type of a value.

@@ -39,7 +39,7 @@ type Import struct {
 	Kind      Kind
 	Specifier string // what is imported; with Computed the expression, for a person
 	Computed  bool   // what is imported is known only when the code runs
-	Optional  bool   // it stands in a try block, and its failure is caught
+	Optional  bool   // it is in a try block, and its failure is caught
 }
 
 // Scan finds the imports of a file of JavaScript. Its error says that the file could not
@@ -61,7 +61,7 @@ type scanResult struct {
 	err     error
 }
 
-// site is an import and the file that it stands in, relative to dist/.
+// site is an import and the file that has it, relative to dist/.
 type site struct {
 	Import
 	file string

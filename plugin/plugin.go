@@ -10,7 +10,7 @@
 // # Manifest
 //
 // Version 2, strict JSON of at most [MaxManifest] bytes. Its members, their forms and
-// limits are those of spec/plugin.schema.json, which [Parse] has as a table in Go. Members that
+// limits come from spec/plugin.schema.json, which [Parse] has as a table in Go. Members that
 // the guide does not name are kept at the top, and in capabilities that are objects
 // with a name; they mean nothing, and the signature of the whole manifest covers them. In the other
 // objects they are errors, and so is everywhere one that is a member of ours but for its case,
@@ -52,7 +52,7 @@
 //
 // # Signatures
 //
-// An element of signatures is over the text of dist.hash exactly as it stands in the
+// An element of signatures is over the text of dist.hash exactly as it is in the
 // manifest. That leaves name, version, entry, permissions and policy unsigned. An
 // element of x-hallmark-signatures is over
 //
@@ -74,7 +74,7 @@
 //	minisign           the text of a .minisig file, its trusted comment included
 //
 // A key has one algorithm, which follows from the key itself. A signature that states
-// another one is refused before any arithmetic: what is stated comes from whoever wrote
+// another one is refused before any arithmetic: what is stated comes from the author of
 // the signature, and must not choose how it is checked.
 //
 // # Keys of signatures

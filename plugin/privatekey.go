@@ -26,7 +26,7 @@ type PrivateKey struct {
 	key    crypto.PrivateKey
 }
 
-// ParsePrivateKey reads a private key. The password is that of an encrypted minisign
+// ParsePrivateKey reads a private key. The password opens an encrypted minisign
 // key; encrypted PEM is not read.
 func ParsePrivateKey(text []byte, password string) (PrivateKey, error) {
 	if len(text) > MaxKey {

@@ -105,7 +105,7 @@ func newPublicKey(key crypto.PublicKey) (PublicKey, error) {
 // Algorithm is the key's own.
 func (p PublicKey) Algorithm() SignatureAlgorithm { return p.alg }
 
-// String is the key as it stands in a keys file: PEM, or minisign's base64 line. Two texts
+// String is the key as it is in a keys file: PEM, or minisign's base64 line. Two texts
 // of one key print the same.
 func (p PublicKey) String() string { return p.text }
 

@@ -143,7 +143,7 @@ func (r *resolver) hasImports(file string) bool {
 	return ok
 }
 
-// refersToItself reports whether name is that of the package that file is part of. Node loads then what its exports
+// refersToItself reports whether name belongs to the package that file is part of. Node loads then what its exports
 // name, which are classified with it.
 func (r *resolver) refersToItself(file, name string) bool {
 	p := r.packageOfFile(file)
@@ -177,7 +177,7 @@ func readPackage(data []byte) (p map[string]any, err error) {
 	return p, surface.CheckJSON(data, surface.Limits{Size: MaxManifest})
 }
 
-// packageTargets returns what a package.json may make Node load, as specifiers that stand in it: the
+// packageTargets returns what a package.json may make Node load, as specifiers that are in it: the
 // files that main, exports and imports name, and the packages that imports names.
 func packageTargets(p map[string]any) []string {
 	var out []string

@@ -30,7 +30,7 @@ type closureForm struct {
 	encode func(*Closure) ([]byte, error)
 }
 
-// closureForms are those of all engines. A package-lock, which npm reads too, says nothing of its engine.
+// closureForms has the forms of all engines. A package-lock, which npm reads too, says nothing of its engine.
 var closureForms = []closureForm{
 	{engine: EngineNPM, parse: parsePackages, encode: (*Closure).encodePackages},
 	{EngineUV, EngineUV, parseWheels, (*Closure).encodeWheels},

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Add sets the entry of a server, whose digests of the surface are those of shown. Each
+// Add sets the entry of a server, whose digests of the surface come from shown. Each
 // artifact, package lock, tree, record, proof and surface that its entry did not have before
 // must have been admitted under its subject for [policy.Add].
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
@@ -56,7 +56,7 @@ func permitAdd(adm policy.Admitted, subject string, before, d digest.Digest) err
 	return adm.Permits(subject, d, policy.Add)
 }
 
-// permitAdd is nil if the record of a server and its proof are those of the entry before, or were admitted. Without a
+// permitAdd is nil if the record of a server and its proof are as in the entry before, or were admitted. Without a
 // record there is nothing to permit.
 func (r *RecordLock) permitAdd(adm policy.Admitted, server string, old *RecordLock) error {
 	if r == nil {
@@ -82,7 +82,7 @@ func (r *RecordLock) permitAdd(adm policy.Admitted, server string, old *RecordLo
 	return nil
 }
 
-// permitAdd is nil if the closure of a server and its trees are those of the entry before, or were admitted.
+// permitAdd is nil if the closure of a server and its trees are as in the entry before, or were admitted.
 func (c *ClosureLock) permitAdd(adm policy.Admitted, server string, old *ClosureLock) error {
 	if c == nil {
 		return nil

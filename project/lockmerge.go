@@ -67,7 +67,7 @@ func mergeEntries[E any](base, ours, theirs map[string]E, take map[string]Side,
 	return merged, conflicts
 }
 
-// addAlike returns the entry of the side that changed it, with what the other has of an entry that is alike: whoever
+// addAlike returns the entry of the side that changed it, with what the other has of an entry that is alike: anyone who
 // takes out a proof, or a tree, changes nothing that is started, and it is not missed in silence.
 func addAlike[E any](changed, other *E, unite func(one, other E) (united E, alike, ok bool)) *E {
 	if changed == nil || other == nil {

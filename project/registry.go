@@ -43,7 +43,7 @@ type registryTOML struct {
 	MaxAge    string   `toml:"max_age"`
 }
 
-// registry checks the table. Whether the keys are those of the log is found out when it
+// registry checks the table. Whether the keys belong to the log is found out when it
 // is read.
 func (raw registryTOML) registry() (Registry, error) {
 	r := Registry{URL: raw.URL, LogKey: raw.LogKey, Witnesses: raw.Witnesses, Quorum: raw.Quorum}

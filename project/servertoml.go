@@ -263,7 +263,7 @@ func (raw serverTOML) verifyBlock() (block *Verify, warnings []string, err error
 	return block, warnings, nil
 }
 
-// verifyError marks problems whose line is that of the verify block, or of the checksum
+// verifyError marks problems in the line of the verify block, or of the checksum
 // that stands for one.
 type verifyError struct {
 	key string

@@ -152,7 +152,7 @@ func (f Facet) String() string {
 }
 
 // Source is how f is declared, in the form of its lock entry; registry is the project's.
-// The commit is that of the declaration, if it names one.
+// The commit is the declaration's, if it names one.
 func (f Facet) Source(registry Registry) SourceLock {
 	kind, _ := f.Kind().kind()
 	s := kind.lock(f, registry)

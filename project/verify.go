@@ -29,7 +29,7 @@ type Verify struct {
 	Reason string      // of VerifyNone; may be empty
 }
 
-// Algorithms are those of the claims of v, which may be nil.
+// Algorithms are the algorithms of the claims of v, which may be nil.
 func (v *Verify) Algorithms() []digest.Algorithm {
 	if v == nil {
 		return nil

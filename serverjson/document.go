@@ -10,7 +10,7 @@
 //
 // Each key is a Ref (package artifact) that one of the document's packages gives; each
 // value is a digest. For PyPI there is one key for each file of the release. Under
-// registries that refuse the member the same object stands in
+// registries that refuse the member the same object is in
 // _meta["io.modelcontextprotocol.registry/publisher-provided"].file_hashes; both places
 // are read, and must agree.
 //

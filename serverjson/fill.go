@@ -22,7 +22,7 @@ type Filled struct {
 // everything else byte for byte. The name "version" also sets the version of the document, of the packages that have
 // the same one, and of the addresses of their files and images that have it in them, as a release does. It also returns
 // what it set. It is an error if there is neither a placeholder nor a version, and if an image is pinned by its digest,
-// which is that of the old version.
+// which belongs to the old version.
 func Fill(raw []byte, name, value string) ([]byte, []Filled, error) {
 	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
 		return nil, nil, fmt.Errorf("server.json: %w", err)

@@ -13,7 +13,7 @@ import (
 // officialRegistry is how warnings name it.
 const officialRegistry = "the official registry (schema of " + model.CurrentSchemaVersion + ")"
 
-// officialBundleHosts are those of MCPB bundles that every registry takes.
+// officialBundleHosts are the hosts of MCPB bundles that every registry takes.
 var officialBundleHosts = []string{strings.TrimPrefix(model.RegistryURLGitHub, "https://"),
 	strings.TrimPrefix(model.RegistryURLGitLab, "https://")}
 

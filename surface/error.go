@@ -2,7 +2,7 @@ package surface
 
 import "fmt"
 
-// Problem classifies an [Error]. The texts are those of the vectors in
+// Problem classifies an [Error]. The texts come from the vectors in
 // spec/surface.json.
 type Problem string
 

@@ -23,7 +23,7 @@ func writeWhole(b *strings.Builder, v value, indent string) {
 	}
 }
 
-// FullText is that of all items, in their order, each below its key.
+// FullText is the text of all items, in their order, each below its key.
 func (s *Surface) FullText() string {
 	var b strings.Builder
 	for _, i := range s.items {

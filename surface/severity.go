@@ -20,7 +20,7 @@ const (
 func (s Severity) rank() int { return slices.Index([]Severity{Low, Medium, High}, s) }
 
 // standardWords are the words that JSON Schema (drafts 4 to 2020-12) and MCP give a meaning to: no text is made of
-// them alone. The list is that of spec/surface.md; every other string is text.
+// them alone. The list is in spec/surface.md; every other string is text.
 var standardWords = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(`

@@ -34,7 +34,7 @@ type Piece struct {
 	Sign string // "-" for what went, "+" for what came, else ""
 }
 
-// ChangeLines are the lines of [FormatChanges] in pieces, for whoever shows what went and what came in another way: a
+// ChangeLines are the lines of [FormatChanges] in pieces, for a caller that shows in another way what went and came: a
 // mark in a text from outside is text there.
 func ChangeLines(changes []Change) (lines [][]Piece) {
 	for _, g := range groupChanges(changes) {

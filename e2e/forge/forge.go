@@ -31,7 +31,7 @@ func Archives(seed uint64, n int) []Archive {
 	return all
 }
 
-// names are those of honest archives; each is below no other.
+// names are taken from honest archives; each is below no other.
 var names = []string{"a", "b.txt", "dist/index.js", "dist/lib/x.mjs", "é.md",
 	"long/" + strings.Repeat("segment-of-a-path/", 7) + "file", "Z", "c d", "日本/語"}
 

@@ -16,7 +16,7 @@ const block = 512
 type Member struct {
 	Head    [block]byte
 	Content []byte
-	Signed  bool // the checksum is that of signed bytes
+	Signed  bool // the checksum adds up signed bytes
 	Sealed  bool // the checksum stays as it is
 }
 

@@ -22,7 +22,7 @@ type World struct {
 	URL  string
 }
 
-// New starts the server and makes an empty repository; source says, beside its URL, what of it the
+// New starts the server and makes an empty repository; source says, beside its URL, which part of it the
 // project declares.
 func New(t *testing.T, source string) *World {
 	t.Helper()

@@ -127,7 +127,7 @@ func (s *Server) Close() error {
 	var err error
 	if s.cmd != nil {
 		err = s.cmd.Process.Kill()
-		s.cmd.Wait() // the status is that of the kill
+		s.cmd.Wait() // the status comes from the kill
 	}
 	return errors.Join(err, os.RemoveAll(s.dir))
 }

@@ -9,7 +9,7 @@
 //	GET /PATH              any other file, see [Server.File]
 //	PUT /NAME              what 'npm publish' sends
 //
-// The registry is honest: integrity and shasum are those of the tarball that it serves.
+// The registry is honest: integrity and shasum fit the tarball that it serves.
 // What a dishonest or broken one does is a [Fault] of one path.
 package npmtest
 

@@ -118,14 +118,14 @@ func major(path string) int {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// URL is that of a database, which need not exist yet.
+// URL is the address of a database, which need not exist yet.
 func (s *Server) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
 		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
 	return u.String()
 }
 
-// FailoverURL is that of a database which is in two clusters, s being named first.
+// FailoverURL is the address of a database which is in two clusters, s being named first.
 func (s *Server) FailoverURL(database string, other *Server) string {
 	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
 		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"}}.Encode()}
@@ -184,7 +184,7 @@ func (s *Server) stop() error {
 		return nil
 	}
 	s.stdin.Close()
-	s.shell.Wait() // the status is that of a signal
+	s.shell.Wait() // the status comes from a signal
 	s.shell = nil
 	return nil
 }

@@ -48,7 +48,7 @@ func main() {
 	os.Exit(code)
 }
 
-// answer is that of the program, or the remembered one.
+// answer comes from the program, or is the remembered one.
 func answer() (code int, err error) {
 	self, err := os.Executable()
 	if err != nil {

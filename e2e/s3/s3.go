@@ -137,7 +137,7 @@ func (s *Server) Stop() error {
 		return nil
 	}
 	err := s.cmd.Process.Kill()
-	s.cmd.Wait() // the status is that of the kill
+	s.cmd.Wait() // the status comes from the kill
 	s.cmd = nil
 	return err
 }
@@ -145,7 +145,7 @@ func (s *Server) Stop() error {
 // Close ends the server and removes its objects.
 func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.dir)) }
 
-// URL is that of a prefix of the bucket, as --blobs takes it.
+// URL is the address of a prefix of the bucket, as --blobs takes it.
 func (s *Server) URL(prefix string) string {
 	return "s3://blobs/" + prefix + "?" +
 		url.Values{"endpoint": {s.Endpoint}, "region": {"us-east-1"}, "path-style": {"true"}}.Encode()

@@ -46,7 +46,7 @@ var hinting = regexp.MustCompile(`^(facet_|git_tag|hints|install_|plugin_(usage|
 	`reads_environment|removed_(lock|project)|run_(script|tampered\.|unlocked)|scan_project|source_server|strays|` +
 	`surface|upgrade_gone|usage|verify_locked|waived)`)
 
-// quick are the scripts of them that take little time and give most of the hints. As most hints are those of one
+// quick are the scripts of them that take little time and give most of the hints. As most hints come from one
 // script, a few scripts at random would seldom follow one that leads nowhere.
 var quick = regexp.MustCompile(`^(git_tag|install_local|plugin_(revalidate|version_kept)|removed_lock|run_tampered\.|` +
 	`run_unlocked|surface|waived)`)

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package script runs scripts of the command line, which stand in testdata/script of the room that they test:
+// Package script runs scripts of the command line, which are in testdata/script of the room that they test:
 //
 //	func TestScript(t *testing.T) { script.Run(t) }
 //
@@ -72,7 +72,7 @@ func SetPath(t *testing.T) {
 	}
 }
 
-// params are those of all scripts.
+// params are the parameters of all scripts.
 func params(t *testing.T) testscript.Params {
 	t.Helper()
 	SetPath(t)

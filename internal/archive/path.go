@@ -18,7 +18,7 @@ const (
 // CheckPath reports why path cannot be extracted below a directory on every platform,
 // or nil: it is relative and clean, valid UTF-8 without invisible characters, backslashes
 // and what Windows reserves, and no segment of it is one that a version control program
-// takes for its repository. The error is an [*Error]. The rules stand in spec/paths.md.
+// takes for its repository. The error is an [*Error]. The rules are in spec/paths.md.
 func CheckPath(path string) error { return checkPath(path, false) }
 
 // CheckInstalledPath is [CheckPath] for a file that the installer of another ecosystem writes

@@ -86,7 +86,7 @@ func flatMembers(entry any) (map[string]string, error) {
 	return fields, nil
 }
 
-// configTables are those of hallmark.toml, which was parsed before.
+// configTables are the tables of hallmark.toml, which was parsed before.
 func configTables(config []byte) (all map[string]any, err error) {
 	err = toml.Unmarshal(config, &all)
 	return all, err

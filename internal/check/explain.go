@@ -75,7 +75,7 @@ type chain struct {
 	Chain
 }
 
-// Explain says why the server or the facet called name is trusted, as a chain of claims. The evidence is that of
+// Explain says why the server or the facet called name is trusted, as a chain of claims. The evidence comes from
 // [Check] offline: nothing is fetched or started. Beside it stands what was claimed when it was pinned, and can
 // only be read now.
 func Explain(ctx context.Context, h *host.Host, dir, name string) (out Explained, err error) {

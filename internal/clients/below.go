@@ -29,7 +29,7 @@ type Unread struct {
 // FindBelow finds the project files of the clients called ids, or of all clients, in dir and in every
 // directory below it, since a client may be opened in any of them. It does not find Hallmark's own files.
 // Names are compared as some file systems do: without case, invisible characters, and dots at their end.
-// Links are followed if they stay in dir. All that was not looked at is in unread. The error is that of
+// Links are followed if they stay in dir. All that was not looked at is in unread. The error comes from
 // ctx, or says that dir cannot be found.
 func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
 	w := projectWalk{ids: ids, dir: dir, seen: map[string]bool{}}
@@ -156,7 +156,7 @@ func (w *projectWalk) indexOthers(c client) {
 }
 
 // rootOf returns the directory of the project to which a file belongs, by the most exact place that any
-// client has for it; first is that of the clients which are looked for.
+// client has for it; first is the first of the clients which are looked for.
 func (w *projectWalk) rootOf(name string, first place) string {
 	elements := spellElements(name)
 	for _, p := range w.others {

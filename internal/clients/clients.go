@@ -24,7 +24,7 @@
 // # Formats
 //
 // JSON, JSON5, TOML, YAML and the front matter of Markdown are read into trees that know where
-// each value stands in its file; strings and lists are written in these formats. With the places an editor
+// each value is in its file; strings and lists are written in these formats. With the places an editor
 // replaces one value and keeps every other byte: comments, order, indentation and line ends.
 //
 // A [Node] is the same for all formats. Keys that stand twice in an object are kept, and the order is that
@@ -124,7 +124,7 @@ func isMissing(err error) bool {
 }
 
 // FileAt returns the file called name, whose client is not given. The client is the one that has a file of that name
-// with the most elements of its path, the first of them, and the shapes are those of all such clients. Without such a
+// with the most elements of its path, the first of them, and the shapes belong to all such clients. Without such a
 // client the shapes are anyShapes.
 func FileAt(name string) File {
 	f := File{Path: name, format: FormatOf(name)}
@@ -151,7 +151,7 @@ func FileAt(name string) File {
 	return f
 }
 
-// anyShapes are the shapes for a file whose name is that of no client.
+// anyShapes are the shapes for a file with a name of no client.
 var anyShapes = []string{
 	usualKey, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
 	"extensions", "recipe/extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers",

@@ -166,7 +166,7 @@ func (l launch) column(data []byte) int {
 	return 0
 }
 
-// inlineTable reports whether the command stands in braces.
+// inlineTable reports whether the command is in braces.
 func (l launch) inlineTable(data []byte) bool {
 	return l.holder.End > l.holder.Start && l.holder.Start < len(data) && data[l.holder.Start] == '{'
 }

@@ -19,7 +19,7 @@ const (
 	Object
 )
 
-// Node is a value and where it stands in its file.
+// Node is a value and its place in its file.
 type Node struct {
 	Kind       Kind
 	Start, End int      // offsets of its bytes; an End of 0 is not known

@@ -49,7 +49,7 @@ type RunLine struct {
 
 // ReadRunLine reads the arguments of hallmark run. It reports every flag that it does not know as a
 // problem, because a flag may weaken what is verified: some accept a lock or a key without a
-// review. shared means that the entry stands in a project's file, whose author is not trusted to
+// review. shared means that the entry is in a project's file, whose author is not trusted to
 // choose where hallmark writes.
 func ReadRunLine(args []string, shared bool) (line RunLine, problems []string) {
 	values := map[string]*string{"--project": &line.Project, "--log": &line.Log, "--state": &line.State,

@@ -31,7 +31,7 @@ type Server struct {
 	Extension   bool     // an extension of the client says what is started
 	AutoApprove []string // members with which a client that has such a file calls tools without asking its user
 
-	reference string // the text that stands in place of the entry: see [NamedFile]
+	reference string // the text in place of the entry: see [NamedFile]
 	entry     entry
 }
 

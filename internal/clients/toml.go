@@ -33,7 +33,7 @@ func readTOML(data []byte) (*Node, error) {
 		case unstable.Table:
 			table = t.walk(root, e.Key(), nil)
 		case unstable.ArrayTable:
-			// The place of an item is that of its header, so that each item of a list has its own.
+			// The place of an item is its header's, so that each item of a list has its own.
 			keys := e.Key()
 			keys.Next()
 			at := int(keys.Node().Raw.Offset)

@@ -68,7 +68,7 @@ func (t *yamlTree) offset(line, column int) int {
 	return at
 }
 
-// readValue makes a node of y, which lies in depth lists and objects. inside says that it stands in
+// readValue makes a node of y, which lies in depth lists and objects. inside says that it is in
 // brackets.
 func (t *yamlTree) readValue(y *yaml.Node, depth int, inside bool) (*Node, error) {
 	if t.count++; depth > maxDepth || t.count > maxNodes {

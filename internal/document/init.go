@@ -30,7 +30,7 @@ import (
 // gitTimeout bounds one git command.
 const gitTimeout = 5 * time.Second
 
-// draft is a server.json as [Init] writes it: what is required stands in it, empty where nothing says it.
+// draft is a server.json as [Init] writes it: it has what is required, empty where nothing says it.
 type draft struct {
 	Schema      string            `json:"$schema"`
 	Name        string            `json:"name"`

@@ -59,7 +59,7 @@ var readers = []manifestReader{
 	{"Dockerfile", (*manifests).readDocker},
 }
 
-// readmeRE matches the line by which a package names its server; what stands in a sentence may be an example.
+// readmeRE matches the line by which a package names its server; one in a sentence may be an example.
 var readmeRE = regexp.MustCompile(`(?m)^\s*(?:<!--\s*)?mcp-name: ([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)\s*(?:-->)?\s*$`)
 
 func readManifests(dir string) (*manifests, error) {

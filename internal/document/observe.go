@@ -18,7 +18,7 @@ import (
 )
 
 // Observe fetches every file of a document and compares it with the claims of the document and of the package
-// registries. With owners it compares for which server each package is, too. The Hash of each subject is that of its
+// registries. With owners it compares for which server each package is, too. The Hash of each subject is taken of its
 // file.
 func Observe(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
 	owners bool) ([]*Subject, evidence.Report, error) {

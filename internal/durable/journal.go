@@ -16,7 +16,7 @@ import (
 type File struct {
 	Path string `json:"path"`           // absolute
 	Data []byte `json:"data,omitempty"` // base64 in the journal
-	// of the new file, not reduced by the umask; 0 is that of the replaced one, else 0644
+	// of the new file, not reduced by the umask; 0 means the replaced file's, else 0644
 	Perm   fs.FileMode `json:"perm,omitempty"`
 	Remove bool        `json:"remove,omitempty"` // the file shall not exist
 

@@ -104,7 +104,7 @@ func resolve(path string) (real, existing string) {
 func refuseOthers(dir, existing string) error {
 	info, err := os.Stat(existing)
 	if err != nil {
-		return nil // whoever makes or reads the directory reports it
+		return nil // making or reading the directory reports it
 	}
 	switch mode := info.Mode(); {
 	case !isTrusted(info) && (dir == existing || !isRoot()):

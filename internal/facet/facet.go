@@ -91,7 +91,7 @@ type Prompt struct {
 // Composed is another facet that this one brings along.
 type Composed struct {
 	Name, Version            string
-	Skills, Agents, Commands []string // what of it; nothing named means all
+	Skills, Agents, Commands []string // the chosen ones; nothing named means all
 }
 
 // TakesAll reports whether nothing of the facet is left out.

@@ -66,7 +66,7 @@ type layout struct {
 	hasDir  func(path string) bool // with a file in it, or below it
 }
 
-// layout is that of d.
+// layout is the layout of d.
 func (d Dir) layout() layout {
 	files, dirs := map[string]bool{}, map[string]bool{".": true}
 	for _, f := range d.Files {

@@ -43,7 +43,7 @@ func (a *Archive) Version() string {
 	return a.Manifest.Version
 }
 
-// Warnings are those of the manifest.
+// Warnings are about the manifest.
 func (a *Archive) Warnings() []string {
 	if a.Source != nil {
 		return a.Source.Warnings

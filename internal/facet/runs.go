@@ -37,7 +37,7 @@ func (k RunKind) IsLive() bool { return k == RunCommand || k == RunFile }
 // permitting are the members of heads that permit or start something.
 var permitting = []string{"allowed-tools", "hooks", "mcpServers", "permissionMode"}
 
-// scriptExtensions are those of programs that a model starts by the name of their interpreter.
+// scriptExtensions belong to programs that a model starts by the name of their interpreter.
 var scriptExtensions = []string{
 	".bash", ".bat", ".cjs", ".cmd", ".exe", ".fish", ".js", ".lua", ".mjs", ".php", ".pl", ".ps1", ".py", ".rb", ".sh",
 	".ts", ".vbs", ".zsh",

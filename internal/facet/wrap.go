@@ -15,7 +15,7 @@ import (
 // The rules by which facets are made of what people have: a folder with a SKILL.md, and a plugin of a client, which
 // has a manifest such as .claude-plugin/plugin.json. They are in spec/facet.md, with vectors in spec/wrap.json and
 // spec/wrap-2.json. They depend on paths, contents and the name that is given alone, so that the same files have the
-// same fingerprint, whoever wraps them, on whichever platform, and whether they come from a repository, a directory or
+// same fingerprint, no matter who wraps them, on which platform, and from where: a repository, a directory or
 // an archive. No program of the publisher is run, and nothing is read as YAML: what a rule needs of the head of a
 // Markdown file is read line by line, as the specification says, so that no library's reading of it is part of a
 // fingerprint.

@@ -27,13 +27,13 @@ type Assembly struct {
 	Pieces      map[string]*piece
 }
 
-// piece is a facet of an assembly: who wants it, and what of it; and its archive, once it was
+// piece is a facet of an assembly: who wants it, and which parts; and its archive, once it was
 // obtained.
 type piece struct {
 	*obtain.Archive                      // nil until it was obtained
 	want            project.Facet        //
 	by              []string             // the facets that bring it along; empty for one of hallmark.toml
-	selection       *installed.Selection // what of it is wanted; nil is all
+	selection       *installed.Selection // the parts that are wanted; nil is all
 	report          evidence.Report      // also of one that could not be obtained
 }
 

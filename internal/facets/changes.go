@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// changes compares what was gathered with the lock as it was. What runs is that of what is locked otherwise than
+// changes compares what was gathered with the lock as it was. What runs comes from what is locked otherwise than
 // before, and for clients that did not have it here.
 func (a *Assembly) changes() (all []Change, err error) {
 	w := a.Workspace

@@ -14,7 +14,7 @@ type Installation struct {
 	Files   []string // that were written, relative to the project
 	Deleted []string
 	Kept    []string // that a user edited, and that stay as they are
-	// Unwanted are those of Kept that are not to be installed any more.
+	// Unwanted are the files of Kept that are not to be installed any more.
 	Unwanted []string
 	Left     []string      // of no facet any more, that were there before, and stay
 	Extra    []string      // that lie in the directory of a skill and are of no facet, and stay

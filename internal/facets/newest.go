@@ -21,7 +21,7 @@ import (
 type ServerStatus struct {
 	Name     string
 	Facet    string              // that declares it, "" for hallmark.toml
-	Declared string              // command and arguments, or what stands in place of a command
+	Declared string              // command and arguments, or what is there in place of a command
 	Locked   *project.ServerLock // nil: not locked
 	Current  string              // that is locked; empty if it is not, or has no version
 	Wanted   string              // that an upgrade takes; empty if the source has no versions

@@ -140,7 +140,7 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	for i, s := range all {
 		f, declared := w.Config.Facets[s.Name]
 		if !declared {
-			continue // its version is that of the facet that brings it along
+			continue // it has the version of the facet that brings it along
 		}
 		has, found, err := obtain.FindVersions(ctx, w, f, s.Locked)
 		all[i].Wanted, all[i].Newest = has.Wanted, has.Newest

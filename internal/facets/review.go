@@ -17,7 +17,7 @@ import (
 
 // reviewChanges demands consent to what a command would change of facets that somebody accepted before,
 // as what a model is to read changes with them, and to what runs anew of those that were wrapped,
-// whoever changed their declaration or directory. All of it is shown, and asked about once. The verdict is about
+// no matter who changed their declaration or directory. All of it is shown, and asked about once. The verdict is about
 // everything that was found until then, and the answer.
 func (a *Assembly) reviewChanges(ctx context.Context, r *facetRequest, out *Installation) (policy.Verdict, error) {
 	replaces := r.replaces(a.Workspace.Lock) && slices.ContainsFunc(out.Facets, Change.differs)

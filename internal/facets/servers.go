@@ -272,7 +272,7 @@ const withoutServers = "--no-servers installs the rest of the facet"
 // errNoConsent is the error for a server that is not started.
 var errNoConsent = errors.New("is a server that would be started to see what it shows, and nobody consented")
 
-// alsoStarted are those of some servers that would be started too.
+// alsoStarted are the servers among some that would be started too.
 func (a *Assembly) alsoStarted(servers []project.Server) (names []string) {
 	for _, s := range servers {
 		if !a.isLockedAs(s) {

@@ -44,7 +44,7 @@ func OwnerToken(text, name string) bool {
 	}
 }
 
-// isNameByte reports whether c can stand in a server's name.
+// isNameByte reports whether c can be in a server's name.
 func isNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-/", c) >= 0
 }

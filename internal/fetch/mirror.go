@@ -34,7 +34,7 @@ func (c *Client) Mirror(ctx context.Context, u *url.URL, dir string, limit int64
 	var version transfer.Version
 	request.Head = func(resp *http.Response) { version = transfer.VersionOf(resp.Header) }
 	in := *c
-	in.config.Dir, in.config.Progress = dir, nil // the Ref is that of no package
+	in.config.Dir, in.config.Progress = dir, nil // the Ref names no package
 	d, err := in.download(ctx, artifact.Ref{}, request, nil)
 	unread := new(wire.Error)
 	if errors.As(err, &unread) && unread.Status == http.StatusNotModified && request.Known != (transfer.Version{}) {

@@ -14,7 +14,7 @@ import (
 )
 
 // releases reads the package's document, as that of a version does not say when it was published. A package of a scope
-// may be private: registries deny that there is one to whoever has not logged in, so that it need not be gone.
+// may be private: registries deny that there is one to anyone who has not logged in, so that it need not be gone.
 func (npm) releases(ctx context.Context, c *Client, refs []artifact.Ref) ([]Release, error) {
 	all := make([]Release, len(refs))
 	for i, ref := range refs {

@@ -17,7 +17,7 @@ import (
 func NuGetReadme(name, id string, limit int64) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", errors.Unwrap(err) // without the path, which is that of a temporary file
+		return "", errors.Unwrap(err) // without the path, which names a temporary file
 	}
 	defer f.Close()
 	z, err := openZip(f, maxZipList)

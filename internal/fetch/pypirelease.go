@@ -72,7 +72,7 @@ func pickPyPIFiles(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFil
 	return files, nil
 }
 
-// sameRelease reports whether name and version are those of ref, in any spelling.
+// sameRelease reports whether name and version are ref's, in any spelling.
 func sameRelease(ref artifact.Ref, name, version string) bool {
 	got, err := artifact.NewPyPI(name, version, "")
 	want, err2 := artifact.NewPyPI(ref.Name(), ref.Version(), "")

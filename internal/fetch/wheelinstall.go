@@ -77,7 +77,7 @@ func (w *Wheel) install(ctx context.Context, dir *os.Root, own func(key string) 
 	return nil
 }
 
-// isNote reports whether a path is that of a note about the installation.
+// isNote reports whether a path belongs to a note about the installation.
 func isNote(place string) bool {
 	top, base := path.Split(place)
 	return place == ".lock" || strings.Count(place, "/") == 1 && strings.HasSuffix(top, infoSuffix+"/") &&

@@ -118,7 +118,7 @@ func (w *wheelPaths) add(path string) error {
 	return fmt.Errorf("has %s; .data has data, headers, platlib, purelib and scripts only", wire.Quoted(path))
 }
 
-// headerPlace returns a path of data. One where some installer puts headers is that of headers:
+// headerPlace returns a path of data. One where some installer puts headers belongs to headers:
 // pip has them in include/python/NAME, uv in include/NAME.
 func (w *wheelPaths) headerPlace(path string) string {
 	rest, ok := strings.CutPrefix(spelling.Fold(path), "include/")

@@ -70,7 +70,7 @@ func isSameDir(a, b string) bool {
 }
 
 // Holds reports whether file lies in the checkout: under its name, where its links lead, or at a link
-// on the way there, since whoever writes the checkout could change that link.
+// on the way there, since anyone who writes the checkout could change that link.
 func (c Checkout) Holds(file string) bool {
 	at, err := filepath.Abs(file)
 	if !c.known || err != nil {

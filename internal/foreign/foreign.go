@@ -109,7 +109,7 @@ type Result struct {
 	Messages []byte // the end of standard error
 }
 
-// Run starts a program and waits for its end. An error is that of ctx, wraps ErrTime or
+// Run starts a program and waits for its end. An error is ctx's, wraps ErrTime or
 // ErrOutput, or says how the program ended; what it printed until then is returned too.
 func Run(ctx context.Context, c Call) (Result, error) {
 	if !filepath.IsAbs(c.Path) || !filepath.IsAbs(c.Dir) {

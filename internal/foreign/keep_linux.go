@@ -129,7 +129,7 @@ func duplicateAbove(file *os.File, files []*os.File) (int, error) {
 }
 
 // runKeeper starts a server with the first files of this process, and waits until it has ended,
-// or whoever started this process has.
+// or the process that started this one has.
 func runKeeper(count string, argv []string) (status syscall.WaitStatus, err error) {
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 3 || n > 64 {

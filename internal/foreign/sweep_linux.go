@@ -16,7 +16,7 @@ const (
 	graceAlone = 100 * time.Millisecond
 	graceTerm  = 150 * time.Millisecond
 	patience   = 2 * time.Second // after which a process that cannot be killed is left running
-	reapPause  = 2 * time.Second // in which whoever started a process waits for it, on a busy machine too
+	reapPause  = 2 * time.Second // in which a parent waits for its process, on a busy machine too
 )
 
 // protectedSessions are the sessions in which no process is signalled or reaped: this process's own,

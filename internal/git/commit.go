@@ -186,7 +186,7 @@ func (c *Commit) list(ctx context.Context) (map[string]File, error) {
 }
 
 // Open reads a file that Files listed. With the first of a name or of a directory, the others of that name and of that
-// directory are prepared: whoever reads one reads those, too.
+// directory are prepared: a reader of one reads those, too.
 func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
 	if f.Kind == KindLink && f.Size > tree.MaxPath { // all of it would be in memory, and it leads nowhere
 		return nil, fmt.Errorf("%+q is a symbolic link of %s bytes", f.at, evidence.Group(f.Size))

@@ -137,7 +137,7 @@ func (l *Lister) readPage(k int, result []byte) (items []json.RawMessage, next [
 	return items, next, nil
 }
 
-// params are those of the request for the page at cursor; nil is the first.
+// params returns the parameters of the request for the page at cursor; nil is the first.
 func (l *Lister) params(cursor []byte) []byte {
 	b := []byte{'{'}
 	if cursor != nil {

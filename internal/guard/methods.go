@@ -47,7 +47,7 @@ func Plural(kind surface.Kind) string {
 // Offers are the capabilities of a server that can be listed.
 type Offers struct{ Tools, Prompts, Resources bool }
 
-// AllOffers are those of a server that has not said what it offers.
+// AllOffers is for a server that has not said what it offers.
 var AllOffers = Offers{true, true, true}
 
 // Has reports whether the capability called name is offered.

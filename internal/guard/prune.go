@@ -30,7 +30,7 @@ type pruner struct {
 
 var errTwice = errors.New("a member is given twice")
 
-// value is what is passed on of the value at v, which is that of the member at path: the bytes of b
+// value is what is passed on of the value at v, which belongs to the member at path: the bytes of b
 // themselves if that is all of it, nil if it is nothing.
 func (p *pruner) value(b []byte, v jsonrpc.Span, shape Shape, path string) ([]byte, error) {
 	raw := v.Of(b)

@@ -70,7 +70,7 @@ func (s *State) RefuseItem(kind surface.Kind, name string) string {
 }
 
 // RefuseReference says why a completion must not be asked for by a reference to a resource, or
-// "". The name is that of a template, or the URI of a resource.
+// "". The name is a template's, or the URI of a resource.
 func (s *State) RefuseReference(name string) string {
 	template, resource := key(surface.KindTemplate, name), key(surface.KindResource, name)
 	if why := s.RefuseItem(surface.KindTemplate, name); why == "" || !s.approved[template].IsZero() {

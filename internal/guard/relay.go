@@ -108,7 +108,7 @@ type ends struct {
 	endServer  func()           // ends it, in a goroutine
 }
 
-// waitForEnd waits until the server has ended, and ends it when one side is done. err is that of ctx, if it ended.
+// waitForEnd waits until the server has ended, and ends it when one side is done. err is ctx's, if it ended.
 func (r *relay) waitForEnd(ctx context.Context, p *process.Process, e ends) (err error) {
 	// Each of these happens once; a nil channel is not waited for again.
 	gone, done := r.gone, ctx.Done()

@@ -42,7 +42,7 @@ func (o *operation) fromText(text string) error {
 	return nil
 }
 
-// parse returns the operation, which is that of the given number, from 1. What is missing is said by hashline.
+// parse returns the operation, which has the given number, from 1. What is missing is said by hashline.
 func (o operation) parse(number int) (hashline.Operation, error) {
 	if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
 		return hashline.Operation{}, place.Refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s; "+

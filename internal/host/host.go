@@ -43,7 +43,7 @@ type Host struct {
 	Places Places
 	Dir    string // of the project that the flow is for; "" is the working directory
 	Fetch  *fetch.Client
-	// Patience is that of Fetch and of clients of registries with hosts that are silent; nil waits longer.
+	// Patience is how long Fetch and clients of registries wait for hosts that are silent; nil waits longer.
 	Patience *transfer.Patience
 	Environ  []string // "NAME=value", as os.Environ gives it
 	Getenv   func(name string) string

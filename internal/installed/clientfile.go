@@ -160,7 +160,7 @@ func serverFile(w *workspace.Workspace, client string) (clients.File, error) {
 	return f, nil
 }
 
-// runArguments are those of the entry that starts a server.
+// runArguments are the arguments of the entry that starts a server.
 func runArguments(w *workspace.Workspace, name string) []string {
 	if w.Home != "" {
 		return w.RunArguments(name)

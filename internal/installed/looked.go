@@ -79,7 +79,7 @@ func (t Target) KindDirs() map[string]facet.Kind {
 		case t.dir != "":
 			all[path.Join(t.dir, string(kind)+"s")] = kind
 		case t.home:
-			for _, dir := range dirs[:min(1, len(dirs))] { // older names are those of projects
+			for _, dir := range dirs[:min(1, len(dirs))] { // older names belong to projects
 				all[dir] = kind
 			}
 		default:

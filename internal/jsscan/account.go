@@ -9,7 +9,7 @@ import (
 
 // This file decides whether another parser could find an import with a literal target that is not in the
 // list already. It reads the tokens of a script without the tree: each place at which require, import or
-// from stands in the code, and not in a string, a template, a regular expression or a comment, must name a
+// from is in the code, and not in a string, a template, a regular expression or a comment, must name a
 // target of the list.
 
 // accountsForAll reports whether no parser can find an import with a literal target in content that is not

@@ -139,7 +139,7 @@ func (c *nodeCounter) Enter(n js.INode) js.IVisitor {
 func (c *nodeCounter) Exit(js.INode) {}
 
 // scanTree finds imports in the syntax tree of code, and the globals that it uses, unless it cannot be parsed. Lines
-// are those of source, if it is the same code.
+// belong to source, if it is the same code.
 func scanTree(code, source []byte) (found, globals []plugin.Import, ok bool) {
 	defer func() {
 		if recover() != nil { // the parser is not ours

@@ -341,7 +341,7 @@ func (n *names) memberRoot(of js.INode, name string) root {
 	return none
 }
 
-// isShared reports whether a name is that of a class of the language, whose prototype all code shares.
+// isShared reports whether a name belongs to a class of the language, whose prototype all code shares.
 func (n *names) isShared(v *js.Var) bool {
 	name := plainIdentifier(v.Data)
 	return n.isFree(v) && name != "" && 'A' <= name[0] && name[0] <= 'Z'

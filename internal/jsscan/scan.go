@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// scan finds what the tree of a file imports, and the globals that it uses. Lines are those of code, which the pieces
+// scan finds what the tree of a file imports, and the globals that it uses. Lines are counted in code, which the pieces
 // of the tree point into.
 func scan(ast *js.AST, code []byte) (found, globals []plugin.Import) {
 	n := learnNames(ast)

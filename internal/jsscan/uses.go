@@ -203,7 +203,7 @@ func argumentsOf(n *js.NewExpr) []js.Arg {
 	return n.Args.List
 }
 
-// judgeIndex judges the use of a member of a root that stands in brackets.
+// judgeIndex judges the use of a member of a root that is in brackets.
 func (s *scanner) judgeIndex(p *js.IndexExpr, r root) {
 	name, ok := fold(p.Y)
 	if !ok && (r == global || r == prototype) && (s.isKeySymbol(p.Y) || r == global && s.isTarget(p)) {
@@ -353,7 +353,7 @@ func (s *scanner) judgeBinding(b js.IBinding, r root) bool {
 	return false
 }
 
-// isExported reports whether a declaration stands in an export statement.
+// isExported reports whether a declaration is in an export statement.
 func (s *scanner) isExported(b js.INode) bool {
 	declaration, _ := s.parent(b)
 	if _, ok := declaration.(*js.VarDecl); !ok {
@@ -491,7 +491,7 @@ func (s *scanner) target(n js.INode, kind plugin.Kind, args []js.Arg, i int) {
 	s.compute(args[i].Value, kind, printCode(args[i].Value))
 }
 
-// isOptional reports whether what is imported may be missing: it stands in a try block that catches.
+// isOptional reports whether what is imported may be missing: it is in a try block that catches.
 func (s *scanner) isOptional(n js.INode, kind plugin.Kind) bool {
 	if parent, _ := s.parent(n); kind == plugin.Dynamic {
 		if u, ok := parent.(*js.UnaryExpr); !ok || u.Op != js.AwaitToken {

@@ -347,7 +347,7 @@ func givesReceiver(call *js.CallExpr) bool {
 	return false
 }
 
-// bareFinder collects the names of what is called without a receiver, or handed on.
+// bareFinder collects the names of what is called without a receiver, or passed on.
 type bareFinder map[string]bool
 
 func (b bareFinder) Enter(n js.INode) js.IVisitor {

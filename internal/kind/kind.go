@@ -141,5 +141,5 @@ type Latest struct {
 type Version struct {
 	Name    string        // of a record, an archive or a package; "" of an image
 	Version string        // "" if there is none; of an image its digest
-	Order   artifact.Kind // whose order the versions have; "" is that of records and archives
+	Order   artifact.Kind // whose order the versions have; "" is the order of records and archives
 }

@@ -41,7 +41,7 @@ func (n *DriftNote) OnlyNotice(reason string) bool {
 	return true
 }
 
-// Keys are those of the items with the given reason, sorted.
+// Keys returns the keys of the items with the given reason, sorted.
 func (n *DriftNote) Keys(reason string) (keys []string) {
 	for _, key := range slices.Sorted(maps.Keys(n.Items)) {
 		if n.Items[key].Reason == reason {

@@ -72,7 +72,7 @@ type Materialized struct {
 	Found   map[string]digest.Digest `json:"found,omitempty"` // of what was there already, as it was to be
 }
 
-// Sum is the digest of an installed file, whoever wrote it; zero for others.
+// Sum is the digest of an installed file, whether Hallmark or another wrote it; zero for others.
 func (m *Materialized) Sum(file string) digest.Digest {
 	if d, ok := m.Files[file]; ok {
 		return d
@@ -246,7 +246,7 @@ func (r *Receipt) Found() map[string]bool {
 	return r.collect(func(a ReceiptAsset) []string { return a.Found })
 }
 
-// Installed returns all files of what was installed, whoever wrote them.
+// Installed returns all files of what was installed, also those that others wrote.
 func (r *Receipt) Installed() map[string]bool {
 	return r.collect(func(a ReceiptAsset) []string { return slices.Concat(a.Files, a.Found) })
 }

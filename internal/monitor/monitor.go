@@ -129,7 +129,7 @@ type monitor struct {
 	state   *State
 
 	// What this round found.
-	consistent    bool  // the newest checkpoint is that of what was read
+	consistent    bool  // the newest checkpoint fits what was read
 	read, records int64 // entries and records
 	reread        int64 // entries that were read before
 	archives      int64 // that were read
@@ -254,7 +254,7 @@ func (m *monitor) restoreState() error {
 }
 
 // followLog reads the log up to its newest checkpoint, and sets consistent if the entries that
-// were read are those of the checkpoint.
+// were read fit the checkpoint.
 func (m *monitor) followLog(ctx context.Context) error {
 	m.consistent = false
 	signed, err := m.source.checkpoint(ctx)

@@ -109,7 +109,7 @@ func (c *comparison) compareArchives(ctx context.Context, kind ledger.Kind) erro
 	})
 }
 
-// compare compares a listed record with its entry, and reports whether they match. err is that of
+// compare compares a listed record with its entry, and reports whether they match. err comes from
 // reading the record.
 func (c *comparison) compare(r listedRecord, err error) bool {
 	c.records++

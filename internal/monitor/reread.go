@@ -35,7 +35,7 @@ func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 		switch {
 		case err == nil:
 		case trail.IsNotFound(err):
-			class := evidence.Integrity // whoever signed the tree has it
+			class := evidence.Integrity // the signer of the tree has it
 			if m.log == nil {
 				class = evidence.Operation // a copy may not be whole
 			}

@@ -26,7 +26,7 @@ type Archive struct {
 	Record   *registry.ArchiveRecord // what its registry says of it; nil if no registry was asked
 	Repaired bool                    // the store's copy was damaged, and was replaced
 	Notes    []facet.Note            // what of a directory that was wrapped now is not installed
-	// Modes are those of members that not everybody may read where they come from, a directory of this machine. What is
+	// Modes has members that not everybody may read where they come from, a directory of this machine. What is
 	// written of them is not open to more.
 	Modes map[string]fs.FileMode
 }

@@ -32,7 +32,7 @@ func (e *limitError) Error() string { return e.text }
 func (e *limitError) Unwrap() error { return e.err }
 
 // explainLimit says of an error about a limit what there is, and how to go on: the line of hallmark.toml that takes the
-// facet all the same. Other errors stay as they are. Files are those of the facet, nil if they are not known.
+// facet all the same. Other errors stay as they are. Files are the facet's, nil if they are not known.
 func explainLimit(err error, files []tree.File, l archive.Limits) error {
 	var e *archive.Error
 	if !errors.As(err, &e) {

@@ -30,7 +30,7 @@ type LookResult struct {
 	Publisher     string
 	Published     time.Time
 	Status        registry.Status
-	Message       string   // of whoever changed the status
+	Message       string   // of the person who changed the status
 	Findings      []string // of the registry, about claims that failed later
 	Unproven      string   // why the log does not prove it; "" if it does
 	Next          string   // what leads on where it is unproven; may be empty

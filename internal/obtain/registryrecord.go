@@ -28,7 +28,7 @@ func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
 	return statusEvidence(rec.Subject(), rec.Status, rec.StatusMessage)
 }
 
-// statusEvidence is evidence of the status that a record has, with the message of whoever set it.
+// statusEvidence is evidence of the status that a record has, with the message of the person who set it.
 func statusEvidence(subject string, status registry.Status, message string) evidence.Evidence {
 	c := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record,
 		Text: string(registry.Active), Where: "the record's status"}

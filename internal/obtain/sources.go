@@ -51,7 +51,7 @@ func Open(w *workspace.Workspace, logs *trail.Logs, o Options) (*Sources, error)
 	}, nil
 }
 
-// Settings are those of every judgement about these archives.
+// Settings hold for every judgement about these archives.
 func (s *Sources) Settings() policy.Settings { return policy.Settings{RequireLock: s.o.Frozen} }
 
 // LogReport is the evidence of the registry's log that is of no single archive: its key and head.

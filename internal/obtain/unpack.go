@@ -79,7 +79,7 @@ func (s *Sources) unpack(ctx context.Context, c claims, p packedArchive, q *inqu
 }
 
 // checkSubject is an error if an archive is another facet, or another version, than the one that is wanted. A version
-// that no claim states is that of the archive.
+// that no claim states is the archive's.
 func (p packedArchive) checkSubject(c *claims, arch *facet.Archive) error {
 	class := evidence.Integrity
 	if len(p.claims) == 0 { // no claim says which version it must be

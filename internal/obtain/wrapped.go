@@ -127,7 +127,7 @@ func interruptible(ctx context.Context, d facet.Dir) facet.Dir {
 	return d
 }
 
-// packWrapped packs a directory that is no facet as one called name, by a rule. Modes are those of its files that not
+// packWrapped packs a directory that is no facet as one called name, by a rule. Modes has its files that not
 // everybody may read.
 func packWrapped(ctx context.Context, d facet.Dir, modes map[string]fs.FileMode, name string, rule int,
 	limits archive.Limits) (*packedDir, error) {

@@ -130,7 +130,7 @@ func allowedBundle(ref artifact.Ref, name string, hosts []string) bool {
 		slices.Contains(hosts, OwnDomain) && (host == domainOf(name) || strings.HasSuffix(host, "."+domainOf(name)))
 }
 
-// wellKnownHosts are those of the official registry.
+// wellKnownHosts are the official registry's.
 func wellKnownHosts() []string {
 	return []string{document.HostOf(model.RegistryURLGitHub), document.HostOf(model.RegistryURLGitLab)}
 }

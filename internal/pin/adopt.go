@@ -247,7 +247,7 @@ func (a *adoption) declare(w *workspace.Workspace, names []string) (err error) {
 	return err
 }
 
-// parseText returns what text, of a hallmark.toml, declares; nil is that of no file.
+// parseText returns what text, of a hallmark.toml, declares; nil means no file.
 func parseText(text []byte) (*project.Config, error) {
 	if text == nil {
 		text = []byte(project.EmptyConfig)

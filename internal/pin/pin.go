@@ -285,7 +285,7 @@ func (p *Pinning) compareSurface() (claim evidence.Claim, observed evidence.Obse
 }
 
 // confirm asks for consent to what was found, and judges the answer. Unless in a dry run it then adds the entry to the
-// lock and the approvals, and returns the files beside the lock. Claim and observed are those of the surface.
+// lock and the approvals, and returns the files beside the lock. Claim and observed are about the surface.
 func (p *Pinning) confirm(claim evidence.Claim, observed evidence.Observed) ([]durable.File, error) {
 	name, shown := p.Declared.Name, p.Result.Surface
 	answer, err := p.Options.Confirm(&p.Result)

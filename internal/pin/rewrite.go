@@ -119,7 +119,7 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 	return files, nil
 }
 
-// findUnchanged returns an adopted entry as it stands in data. It fails if the entry was changed since it was taken
+// findUnchanged returns an adopted entry as data has it. It fails if the entry was changed since it was taken
 // over.
 func findUnchanged(f clients.File, data []byte, entry adoptedEntry) (clients.Server, error) {
 	now, err := clients.Parse(f, data)

@@ -114,7 +114,7 @@ func (s *Source) hasher(ctx context.Context) hasher {
 	return func(p tree.Profile) (digest.Digest, error) { return hashes[p]() }
 }
 
-// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.
+// hash computes dist.hash under a profile; "" is the profile of the manifest m, which may be nil, else guide.
 func (s *Source) hash(dir string, p tree.Profile, m *plugin.Manifest, hash hasher) (*HashResult, error) {
 	if p == "" {
 		if p = tree.Guide; m != nil && m.Profile != "" {

@@ -60,7 +60,7 @@ func (s *Source) coveredBeside(ctx context.Context, path string) ([]string, erro
 	}
 	l, err := ParseInstallLock(s.Bundle.Documents[plugin.LockFile])
 	if err != nil || l.Files == "" {
-		return nil, nil // whoever needs it says so
+		return nil, nil // the caller that needs it says so
 	}
 	want, err := digest.Parse(l.Files)
 	if err != nil {

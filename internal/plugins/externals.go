@@ -123,7 +123,7 @@ func foreignExternal(h *host.Host, e plugin.External) (why string, err error) {
 
 // installExternals resolves the external packages of a manifest at their exact versions, with all that
 // they depend on, compares each file with its registry's integrity and the manifest's, and unpacks
-// them without running any script. Flags are those of the host.
+// them without running any script. Flags are the host's.
 func installExternals(ctx context.Context, h *host.Host, m *plugin.Manifest, flags plugin.Flags) (_ *Externals,
 	err error) {
 	order, err := orderExternals(h, m)

@@ -144,7 +144,7 @@ func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence
 		}
 		e.Observed.Text = shortSignature(s.KeyID, s.Signature)
 	}
-	// Other programs record a signature whoever made it; what that is worth is evidence of
+	// Other programs record a signature no matter who made it; what that is worth is evidence of
 	// its own.
 	same := func(s plugin.Signature) bool { return s.Signature == l.Signature }
 	if l.Format == 0 && l.SignerKeyID == "" && slices.ContainsFunc(r.Manifest.Signatures, same) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Installs is what this machine installed, or accepted, in one directory of plugins. It lies
-// in the state directory, so that neither a checkout nor whoever writes to the plugins
+// in the state directory, so that neither a checkout nor anyone who writes to the plugins
 // changes it. What it names is owed: the directory, its lock, and each member of that.
 type Installs struct {
 	// 1 where the manifest of a plugin is not known: see [Install]

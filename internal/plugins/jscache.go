@@ -90,7 +90,7 @@ func OpenImportCache(cache, state string, scanner ImportScanner) *ImportCache {
 }
 
 // For returns a scanner for the plugin called name, and a function to call when all scripts of the
-// plugin were scanned, which keeps what is new. The digests of the scripts are those of the bytes that
+// plugin were scanned, which keeps what is new. The digests of the scripts are taken of the bytes that
 // are scanned: a script without one is always scanned.
 func (c *ImportCache) For(name string, sums map[string]digest.Digest) (scan plugin.Scan, done func()) {
 	known := c.read(name)

@@ -99,7 +99,7 @@ func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]
 	return all, group.Wait()
 }
 
-// staleEvidence warns of an install.lock.json beside a plugin that is of other files: whoever revalidates the
+// staleEvidence warns of an install.lock.json beside a plugin that is of other files: a later revalidation of the
 // plugin will refuse it. What the lock says otherwise is for revalidation to compare.
 func (s *Source) staleEvidence(r *plugin.Result) evidence.Report {
 	l, err := ParseInstallLock(s.Bundle.Documents[plugin.LockFile])

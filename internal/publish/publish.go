@@ -137,7 +137,7 @@ func (p *Publication) judgeProof(ctx context.Context, log *trail.Log, doc *serve
 
 // addHashes returns the document with the hashes of its packages that it does not list; as it is if it lists all.
 func addHashes(doc *serverjson.Document, all []*document.Subject) ([]byte, error) {
-	var hashes []serverjson.FileHash // each once, as the same may stand in _meta too
+	var hashes []serverjson.FileHash // each once, as _meta may have the same
 	for _, h := range doc.FileHashes {
 		if !slices.ContainsFunc(hashes, func(other serverjson.FileHash) bool { return other.Key == h.Key }) {
 			hashes = append(hashes, h)

@@ -25,7 +25,7 @@ type ArchiveRecord struct {
 	// of the archive's bytes, under which they are kept
 	ContentHash digest.Digest            `json:"content_hash"`
 	Size        int64                    `json:"size_bytes"` // of the archive
-	Manifest    json.RawMessage          `json:"manifest"`   // as it stands in the archive, save for white space
+	Manifest    json.RawMessage          `json:"manifest"`   // as the archive has it, save for white space
 	Assets      map[string]digest.Digest `json:"assets"`     // of each member, by path
 
 	// APISurface is what the publisher claims about a server that was packed from source. The
@@ -173,7 +173,7 @@ func NewArchivePage(records []ArchiveRecord, next string) ArchivePage {
 	return p
 }
 
-// Plural is a kind as it stands in paths.
+// Plural is a kind as it is in paths.
 func Plural(kind ledger.Kind) string { return string(kind) + "s" }
 
 // SurfaceParameter is the query parameter of an upload in which the publisher of a server claims

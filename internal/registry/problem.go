@@ -22,7 +22,7 @@ type Problem struct {
 	Details map[string]HashFailure `json:"details,omitempty"` // by identifier, as in file_hashes
 	Errors  []ProblemError         `json:"errors,omitempty"`
 
-	// Class is that of the checks in Errors, as evidence.Class prints it: "policy" if a
+	// Class is the class of the checks in Errors, as evidence.Class prints it: "policy" if a
 	// package belongs to another server. It is absent if they are about the document.
 	Class string `json:"class,omitempty"`
 

@@ -26,7 +26,7 @@ type Proof struct {
 	Signature string `json:"signed_timestamp" maxLength:"512" doc:"Hexadecimal signature of the timestamp's text"`
 }
 
-// Algorithm is that of a key that signs proofs.
+// Algorithm is the algorithm of a key that signs proofs.
 type Algorithm string
 
 // The algorithms.

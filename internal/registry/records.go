@@ -171,7 +171,7 @@ var (
 )
 
 // Admit is the first step of every Insert: it demands that a permits to publish rec,
-// and that rec's digest is that of its document.
+// and that rec's digest fits its document.
 func Admit(a policy.Admitted, rec Record) error {
 	if err := a.Permits(rec.Subject(), rec.Digest, policy.Publish); err != nil {
 		return err

@@ -214,7 +214,7 @@ func (r *ProtectResult) client(id string) *ProtectedClient {
 	return r.Clients[i]
 }
 
-// add adds a scanned server, with what can be done about it. Its error is that of one that was protected, and is not
+// add adds a scanned server, with what can be done about it. Its error is about one that was protected, and is not
 // any more. place is the project of the user's own clients.
 func (r *ProtectResult) add(h *host.Host, s Server, place string) error {
 	if s.Starts != clients.StartsServer {

@@ -81,7 +81,7 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 			continue
 		}
 		place := digestOf(s.Client, realFile(o.Dir, s.File), s.Scope, s.Name)
-		times[place]++ // a member may stand in a file twice
+		times[place]++ // a file may have a member twice
 		key := digestOf(s.Client) + "-" + digestOf(place, strconv.Itoa(times[place]))
 		now.Entries[key] = before.compare(key, s)
 	}

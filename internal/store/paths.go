@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/archive"
 )
 
-// checkNames refuses a staged tree, whoever unpacked it, that holds what a program of the
+// checkNames refuses a staged tree, no matter what unpacked it, that holds what a program of the
 // user's would act upon: a repository of version control under any name, or empty
 // directories and files that make one.
 func checkNames(content *os.Root) error {

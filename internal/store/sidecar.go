@@ -20,7 +20,7 @@ import (
 //	 "created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
 //
 // Scheme is there only for facet-tar, content_hash only if the tree was unpacked from an
-// archive, whose digest it is. Members stand in this order, paths in byte order, and self, the digest of all bytes
+// archive, whose digest it is. Members are in this order, paths in byte order, and self, the digest of all bytes
 // before the comma in front of it, is last: so a change of any one byte is noticed. The
 // sidecar names what differs when the tree does. It never makes a slot good: that takes the
 // fingerprint from the lock. The list of files, nearly all of its bytes, is therefore

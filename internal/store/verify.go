@@ -101,7 +101,7 @@ func (s *Store) findForeign() ([]SlotReport, error) {
 	return out, nil
 }
 
-// isSlotPrefix reports whether name is that of a directory of slots: two hexadecimal digits.
+// isSlotPrefix reports whether name belongs to a directory of slots: two hexadecimal digits.
 func isSlotPrefix(name string) bool {
 	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
 }
@@ -209,7 +209,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, keep func(digest.Di
 	return gone, err
 }
 
-// pruneSlot removes the slot at name if it is older than before. Its age is that of the
+// pruneSlot removes the slot at name if it is older than before. Its age is the age of the
 // rename or chmod that made it, kept by the directory's modification time.
 func (s *Store) pruneSlot(name string, before time.Time) (bool, error) {
 	r, err := s.create(stagingDir)

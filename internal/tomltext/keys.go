@@ -22,8 +22,8 @@ type Key struct {
 	Path    []string // an item of a list of tables is its index: "0"
 	Name    Span     // of the key itself
 	First   int      // where the first key of its expression begins
-	Header  bool     // it stands in the header of a table
-	Inline  bool     // it stands in braces
+	Header  bool     // it is in the header of a table
+	Inline  bool     // it is in braces
 	Last    bool     // it is the last key of its expression, whose value follows
 	Table   bool     // that value is a table in braces
 	Value   Span     // of that value

@@ -29,7 +29,7 @@ import (
 // hallmark.toml.
 type Options struct {
 	Key string // verifier key, "" if none is given
-	// Ask asks a person whether key is that of the registry's log, which this machine sees for the
+	// Ask asks a person whether key belongs to the registry's log, which this machine sees for the
 	// first time; nil if no person can be asked.
 	Ask func(registry, key string) (host.Consent, error)
 }

@@ -15,7 +15,7 @@ type Naming int
 
 // The sources of a host's name.
 const (
-	ByRef    Naming = iota // a Ref, and so whoever wrote that
+	ByRef    Naming = iota // a Ref, and so the author of that
 	ByConfig               // the configuration: the user's, unless a file of the checkout said so
 	ByAnswer               // a host that may be asked, as by a redirect
 )

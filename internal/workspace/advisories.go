@@ -40,7 +40,7 @@ func (a *advisories) close() {
 
 // Advisories opens the database of advisories about packages of a kind that [policy] names, and returns where it is, in
 // words for a person. Without such a setting, and for kinds of which nobody keeps advisories, both are zero. Of a URL
-// it keeps a copy in the cache, which it compares with the URL once in a command. Errors are those of [openDatabase],
+// it keeps a copy in the cache, which it compares with the URL once in a command. Errors come from [openDatabase],
 // of [fetch.Client.Mirror] and of consent to ask the host.
 func (w *Workspace) Advisories(ctx context.Context, kind artifact.Kind) (_ *AdvisoryDatabase, where string, err error) {
 	file, known := AdvisoryFile(kind)

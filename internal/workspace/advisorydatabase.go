@@ -52,7 +52,7 @@ func AdvisoryFile(kind artifact.Kind) (string, bool) {
 	return name + "/all.zip", ok
 }
 
-// Advisory is something known against a version of a package. Its texts are those of the database.
+// Advisory is something known against a version of a package. Its texts come from the database.
 type Advisory struct {
 	Ref     artifact.Ref // as it was asked about
 	ID      string
@@ -80,7 +80,7 @@ type AdvisoryDatabase struct {
 // openDatabase opens the database in the zip at name about packages of a kind. The caller closes it.
 //
 // A zip that is not there gives an error that wraps [fs.ErrNotExist]; one that is broken or goes beyond the limits an
-// [*archive.Error], or one that names the document. All others are those of the disk, or of the context.
+// [*archive.Error], or one that names the document. All others come from the disk, or from the context.
 func openDatabase(ctx context.Context, name string, kind artifact.Kind, limits databaseLimits) (_ *AdvisoryDatabase,
 	err error) {
 	d := &AdvisoryDatabase{kind: kind, limits: databaseLimits{Zip: cmp.Or(limits.Zip, defaultDatabaseLimits().Zip),

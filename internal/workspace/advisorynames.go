@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
-// normalName is the one form of all spellings of a package's name. Of PyPI it is that of PEP 503; others have one
+// normalName is the one form of all spellings of a package's name. PyPI has the one of PEP 503; others have one
 // spelling.
 func normalName(kind artifact.Kind, name string) string {
 	if kind != artifact.PyPI {

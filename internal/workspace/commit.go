@@ -79,7 +79,7 @@ func (w *Workspace) CommitMerge(ctx context.Context, files []durable.File) error
 	return w.Replace(ctx, append(files, w.lockFile(now)))
 }
 
-// changedApprovals returns the change of this machine's approvals; none if they are those of the file, or those that
+// changedApprovals returns the change of this machine's approvals; none if they equal those in the file, or those that
 // were taken over without one.
 func (w *Workspace) changedApprovals() ([]durable.File, error) {
 	now, err := w.Approvals.Encode()

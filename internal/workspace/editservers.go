@@ -115,7 +115,7 @@ func SetVerify(data []byte, name string, v project.Verify) ([]byte, error) {
 	return out, nil
 }
 
-// verifyKeys is where the verify block of a server stands in a hallmark.toml.
+// verifyKeys is where a hallmark.toml has the verify block of a server.
 type verifyKeys struct {
 	block   bool                 // there is one
 	values  map[int]tomltext.Key // by the index in files, or 0
@@ -299,7 +299,7 @@ func serverTable(s project.Server) []string {
 }
 
 // RemoveServers returns data without the tables of the servers called names, and everything else as it was. What
-// stands in these tables goes with them, comments too. A name that is not declared is ignored.
+// is in these tables goes with them, comments too. A name that is not declared is ignored.
 func RemoveServers(data []byte, names []string) ([]byte, error) {
 	for _, name := range names {
 		before, all, err := parseConfigParts(data)

@@ -16,7 +16,7 @@ import (
 
 // RemovedEvidence returns evidence of what this machine accepted in a project whose hallmark.toml
 // is gone; nil if the file exists, or nothing was accepted. It reads no file of the project,
-// because whoever removed hallmark.toml may have changed the others.
+// because a person who removed hallmark.toml may have changed the others.
 func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
 	if _, err := os.Lstat(w.Path(project.ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // if it cannot be read, reading it says so

@@ -135,7 +135,7 @@ func (w *Workspace) Demands(logs *trail.Logs) (owed.Demands, error) {
 // interrupted, so that the files that it reads belong together.
 //
 // There are two locks, because a writer works for minutes and changes files for milliseconds:
-// whoever is going to change the project holds "writer"; whoever reads or replaces its files holds
+// a command that is going to change the project holds "writer"; one that reads or replaces its files holds
 // "files".
 func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspace, done func(), err error) {
 	return OpenOrBegin(ctx, h, dir, write, false)
@@ -342,7 +342,7 @@ func (w *Workspace) Path(names ...string) string {
 	return filepath.Join(append([]string{w.Dir}, names...)...)
 }
 
-// RunArguments are those of an entry of a user's own client, which starts the server from wherever it
+// RunArguments are the arguments of an entry of a user's own client, which starts the server from wherever it
 // is and may withhold the environment of this process: they name all that hallmark run needs.
 func (w *Workspace) RunArguments(name string) []string {
 	return append([]string{"run", name, "--project", w.Dir}, w.Host.Places.Arguments()...)

@@ -123,7 +123,7 @@ func (m *measures) measureFunction(s *source, d *ast.FuncDecl) {
 }
 
 // measureNames takes the types, variables and constants of a declaration. The comment of a
-// group is that of each of its names.
+// group is the group of each of its names.
 func (m *measures) measureNames(s *source, d *ast.GenDecl) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {

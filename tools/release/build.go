@@ -159,7 +159,7 @@ type file struct {
 	mode           os.FileMode
 }
 
-// files are those of s for p, in order.
+// files returns the files of s for p, in order.
 func (r *release) files(s set, p platform) ([]file, error) {
 	var all []file
 	for _, name := range s.programs {

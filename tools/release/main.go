@@ -4,7 +4,7 @@
 //
 // archives for each platform, packages for Debian, RPM, Alpine and Arch, packages of npm and wheels that carry the
 // programs, images for two architectures, a formula for Homebrew, a manifest for Scoop, a derivation for Nix, a bill of
-// materials beside each archive, and SHA256SUMS of all of them and of the programs in them. Times are those of the
+// materials beside each archive, and SHA256SUMS of all of them and of the programs in them. Times come from the
 // commit: two runs on one commit write the same bytes. Nothing is sent anywhere.
 package main
 

@@ -93,7 +93,7 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// Args and usage are those of package program, because every command needs them.
+// Args and usage come from package program, because every command needs them.
 var (
 	Args  = program.Args
 	Usage = program.Usage

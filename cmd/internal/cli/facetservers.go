@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// serverChangeJSON is a server of add, install, upgrade and remove. Outcome is that of
+// serverChangeJSON is a server of add, install, upgrade and remove. Outcome comes from
 // [facets.ServerChange]; status says what its source has, if it was asked.
 type serverChangeJSON struct {
 	Name    string              `json:"name"`

@@ -187,7 +187,7 @@ func monitorCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// addMonitorFlags adds the flags that say what is read, and what of it is kept.
+// addMonitorFlags adds the flags that say what is read, and what is kept.
 func addMonitorFlags(c *cobra.Command, o *monitor.Options) {
 	f := c.Flags()
 	app.LogKeyFlag(c, &o.Log)

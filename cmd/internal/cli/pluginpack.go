@@ -64,7 +64,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-// reportHashed says how a plugin was hashed, and what of it has to be made anew.
+// reportHashed says how a plugin was hashed, and what has to be made anew.
 func reportHashed(a *app.App, r *plugins.HashResult, write bool) {
 	if write {
 		state := "was up to date"

@@ -79,7 +79,7 @@ func protectCommand(a *app.App) *cobra.Command {
 // anyOpen reports whether a server can be protected, about which somebody has to be asked.
 func anyOpen(ctx context.Context, h *host.Host, o scan.ProtectOptions) bool {
 	o.Dry = true
-	r, _ := scan.Protect(ctx, h, o) // an error is that of the call that follows
+	r, _ := scan.Protect(ctx, h, o) // the call that follows reports an error
 	return r != nil && slices.ContainsFunc(r.Clients, func(c *scan.ProtectedClient) bool { return len(c.Open()) > 0 })
 }
 

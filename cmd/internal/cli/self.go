@@ -78,7 +78,7 @@ the release. The programs of an archive are listed in SHA256SUMS too, by platfor
 	return c
 }
 
-// readSums returns what a file of checksums lists, by name, once its signature is that of the key in the file keyFile,
+// readSums returns what a file of checksums lists, by name, once its signature is by the key in the file keyFile,
 // or of the releases.
 func readSums(name, keyFile string) (map[string]string, error) {
 	text, source := releaseKey, "this program"

@@ -12,7 +12,7 @@ import (
 // findLocks returns the directory for the locks of edits, which all servers of the user share; it need not exist. It
 // lies in the user's state. Where the user has none, or none that is the user's alone, it is one in the system's
 // directory for temporary files; it is made, and must be the user's own. If there is neither, it is "", and the server
-// reads only. The error is that of a HALLMARK_HOME that cannot be used: nothing else is taken in its place.
+// reads only. The error reports a HALLMARK_HOME that cannot be used: nothing else is taken in its place.
 func findLocks(getenv func(string) string) (string, error) {
 	where, err := durable.FindPlaces(getenv)
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package operator holds the commands of registries' operators, which are those of
+// Package operator holds the commands of registries' operators, which are the ones of
 // hallmark-registry.
 package operator
 

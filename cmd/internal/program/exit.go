@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// exitCodes is the only table of exit codes. With several problems the code is that of the most
+// exitCodes is the only table of exit codes. With several problems the code belongs to the most
 // urgent class, in the order in which package evidence declares them.
 var exitCodes = map[evidence.Class]int{
 	evidence.OK:         0,

@@ -3,7 +3,7 @@
 //
 // Its errors are [*Failure] if a host or its answer is at fault, those of the context, those
 // of the sink, and refusals of package wire, before which nothing was sent. The rules of a transfer
-// stand in the comment of package fetch.
+// are in the comment of package fetch.
 package transfer
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// Sink receives the bytes of a transfer. Its errors are those of this machine.
+// Sink receives the bytes of a transfer. Its errors come from this machine.
 type Sink interface {
 	io.Writer
 	Reset() error // discards all that was written

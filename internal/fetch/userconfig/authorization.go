@@ -19,7 +19,7 @@ func Bearer(token, setting string) (string, error) {
 	return "Bearer " + token, nil
 }
 
-// checkHeader refuses a value that cannot stand in a header. The error names the setting, and
+// checkHeader refuses a value that cannot be in a header. The error names the setting, and
 // does not show the value.
 func checkHeader(value, setting string) error {
 	for i := range len(value) {

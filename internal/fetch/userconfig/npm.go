@@ -16,7 +16,7 @@ import (
 
 // NPM is what npm's configuration says.
 type NPM struct {
-	// Setting gives the value of a key as it stands in an .npmrc file, "" if unset.
+	// Setting gives the value of a key as an .npmrc file has it, "" if unset.
 	// These keys are looked up:
 	//
 	//	registry                       base URL

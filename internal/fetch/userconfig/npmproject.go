@@ -101,7 +101,7 @@ func withConsent(a *wire.Agreement, file string, proxy proxyFunc) proxyFunc {
 }
 
 // templateHost returns the host that a value with variables would be sent to. There is none if
-// a variable decides the host, because whoever resolves the name would learn its value.
+// a variable decides the host, because anyone who resolves the name would learn its value.
 func templateHost(key, value string) (string, bool) {
 	if host, _, ok := foreign.HostKey(key); ok {
 		return strings.TrimSuffix(host, ":443"), true

@@ -68,7 +68,7 @@ func (p PyPI) UVFile(hosts wire.Hosts) (string, error) {
 	return b.String(), nil
 }
 
-// UVSetting returns the value of one of chosenUV as it stands in uv.toml, "" if it is unset.
+// UVSetting returns the value of one of chosenUV as uv.toml has it, "" if it is unset.
 func (p PyPI) UVSetting(key string) string {
 	if p.uv[key] == nil {
 		return ""

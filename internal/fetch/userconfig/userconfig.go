@@ -1,5 +1,5 @@
 // Package userconfig reads the configuration that a user already has for npm, uv, pip, GitHub,
-// cargo and docker, and says what of it counts in a checkout.
+// cargo and docker, and says which settings count in a checkout.
 //
 // For npm these are, the first that names a key winning: variables npm_config_KEY
 // and NPM_CONFIG_KEY, the checkout/.npmrc, the user's file (~/.npmrc or what

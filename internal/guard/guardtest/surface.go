@@ -7,7 +7,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Versions are those of the protocol that servers of the SDK speak.
+// Versions are the versions of the protocol that servers of the SDK speak.
 var Versions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
 // Approve is the digests of items, each after its kind.
@@ -24,7 +24,7 @@ func Approve(t testing.TB, kindAndItem ...string) map[string]digest.Digest {
 	return items
 }
 
-// Keys are those of the items in l, in the order of the surface, and their digests.
+// Keys returns the keys of the items in l, in the order of the surface, and their digests.
 func Keys(t *testing.T, l surface.Listing) (keys []string, items map[string]digest.Digest) {
 	t.Helper()
 	s, err := surface.New(l)

@@ -50,7 +50,7 @@ type Candidates struct {
 type container struct {
 	object    bool
 	candidate bool // it stands where messages do, and was not returned yet
-	inside    bool // messages stand in it
+	inside    bool // it has messages
 	name      bool // the next string is the name of a member
 	Candidate
 }

@@ -31,7 +31,7 @@ func newInterrupt(fd int) *interrupt {
 	}
 	const bit = uint(unix.SIGURG - 1)
 	if blocked.Val[bit/bits.UintSize]>>(bit%bits.UintSize)&1 != 0 {
-		return nil // whoever started this program blocked it
+		return nil // the parent of this program blocked it
 	}
 	threads, err := os.Open("/proc/self/task")
 	if err != nil {

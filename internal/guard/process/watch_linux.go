@@ -45,7 +45,7 @@ func Watch(in, out any, closed, broken func()) (done func()) {
 	})
 }
 
-// descriptor is that of a file whose other end a peer may have, or -1.
+// descriptor belongs to a file whose other end a peer may have; -1 is none.
 func descriptor(end any) int32 {
 	file, ok := end.(*os.File)
 	if !ok {
@@ -64,7 +64,7 @@ func descriptor(end any) int32 {
 // errBroken is the cause of a context whose reader closed its end.
 var errBroken = errors.New("the client has closed its end")
 
-// UntilBroken is ctx until whoever reads out has closed its end, so that what is done before
+// UntilBroken is ctx until the reader of out has closed its end, so that what is done before
 // a relay begins stops when its client leaves. The function that it returns must be called.
 func UntilBroken(ctx context.Context, out io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -137,7 +137,7 @@ func (e *Engine) commit(p *place.Place, data []byte, write func([]byte) error) (
 	return <-hash, err
 }
 
-// replace makes data the content of a file that was read as now, and returns what was lost besides. Ops are those of
+// replace makes data the content of a file that was read as now, and returns what was lost besides. Ops belong to
 // the edit, for a refusal.
 func (e *Engine) replace(
 	ctx context.Context, p *place.Place, now Contents, data []byte, ops []hashline.Operation,

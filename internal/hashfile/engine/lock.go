@@ -29,7 +29,7 @@ func slotOf(path string) string {
 	return hex.EncodeToString(h[:1])
 }
 
-// isSlot reports whether a name is that of a lock.
+// isSlot reports whether a name belongs to a lock.
 func isSlot(name string) bool {
 	b, err := hex.DecodeString(name)
 	return err == nil && len(b) == 1 && name == hex.EncodeToString(b)

@@ -32,7 +32,7 @@ func renameNew(from, to *place.Place) error {
 	return from.Root.Dir.Rename(filepath.FromSlash(from.Rel), filepath.FromSlash(to.Rel))
 }
 
-// copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are those of a new file on
+// copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are a new file's on
 // this system.
 func copyMetadata(_, f *os.File, info fs.FileInfo) (lost []string, err error) {
 	if err := f.Chmod(info.Mode().Perm()); err != nil {

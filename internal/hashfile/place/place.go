@@ -107,7 +107,7 @@ func (p *Place) Below(dir *os.Root, rel string, info fs.FileInfo, sets RuleSets)
 		chain: []*os.Root{dir}, Name: path.Base(rel), Info: info, Rules: sets}
 }
 
-// Sibling returns the place of another name in the same directory. Its Info is that of p until the caller sets it.
+// Sibling returns the place of another name in the same directory. Its Info is p's until the caller sets it.
 func (p *Place) Sibling(name string) *Place {
 	other := *p
 	other.Name, other.Rel = name, path.Join(path.Dir(p.Rel), name)

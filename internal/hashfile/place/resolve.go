@@ -12,7 +12,7 @@ import (
 // directories above it. The caller closes the place.
 func Resolve(s *Scope, asked string) (*Place, error) { return resolve(s, asked, false) }
 
-// ResolveName is Resolve for a name itself: if a link has it, the place is that of the link, which is not followed.
+// ResolveName is Resolve for a name itself: if a link has it, the place is the link's own, which is not followed.
 func ResolveName(s *Scope, asked string) (*Place, error) { return resolve(s, asked, true) }
 
 func resolve(s *Scope, asked string, name bool) (*Place, error) {

@@ -173,7 +173,7 @@ func openerAt(name string) opener {
 	}
 }
 
-// readSmall reads a regular file of at most MaxRules bytes. Info is that of the file that a link leads to. Only if
+// readSmall reads a regular file of at most MaxRules bytes. Info describes the file that a link leads to. Only if
 // the name does not exist the error wraps fs.ErrNotExist: a link that leads nowhere is another error.
 func readSmall(file opener) (text string, info fs.FileInfo, err error) {
 	if _, err := file.look(); err != nil {

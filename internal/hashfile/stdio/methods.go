@@ -8,7 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// versions are those of the protocol, newest first. A server of stateless cannot send requests, and each message says
+// versions has those of the protocol, newest first. A server of stateless cannot send requests, and each message says
 // by itself what its client can do.
 var versions = []string{stateless, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 

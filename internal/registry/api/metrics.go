@@ -20,7 +20,7 @@ type metrics struct {
 	checks   prometheus.Histogram
 }
 
-// newMetrics are those of a registry, whose places for publishes are turns.
+// newMetrics returns the metrics of a registry, whose places for publishes are turns.
 func newMetrics(config Config, turns *turns) *metrics {
 	m := &metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{

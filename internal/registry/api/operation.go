@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// buffers are those of answers that are being written. One that a large answer made
+// buffers hold answers that are being written. One that a large answer made
 // larger than keptBuffer is left to the collector.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

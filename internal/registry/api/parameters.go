@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// Parameters are those of a query, of which each is given once and known.
+// Parameters are the parameters of a query: each is given once, and known.
 type Parameters struct {
 	Values url.Values
 	known  []string

@@ -27,7 +27,7 @@ type Policy struct {
 // MaxPolicy is the size of a policy's file, in bytes.
 const MaxPolicy = 1 << 20
 
-// ParsePolicy reads a policy's file. Members that it does not have are those of the
+// ParsePolicy reads a policy's file. Members that it does not have come from the
 // policy given; unknown ones are errors.
 func ParsePolicy(data []byte, p Policy) (Policy, error) {
 	if len(data) > MaxPolicy {

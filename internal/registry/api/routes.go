@@ -2,7 +2,7 @@
 //
 // # API
 //
-// The paths are those of the official registry, the same under /v0 and /v0.1:
+// The paths are the official registry's, the same under /v0 and /v0.1:
 //
 //	GET   /servers                                  a page of records
 //	GET   /servers/{name}/versions                  the versions of one name, newest first

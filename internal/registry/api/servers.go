@@ -31,7 +31,7 @@ type optionalBool struct {
 	set   bool
 }
 
-// Schema is that of a boolean.
+// Schema is the schema of a boolean.
 func (optionalBool) Schema(r huma.Registry) *huma.Schema {
 	return huma.SchemaFromType(r, reflect.TypeFor[bool]())
 }

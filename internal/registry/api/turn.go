@@ -12,7 +12,7 @@ type turns struct {
 	of map[string]*places // of publishers who have a place or wait for one
 }
 
-// places are those of one publisher.
+// places belong to one publisher.
 type places struct {
 	taken chan struct{}
 	users int // publishes that wait or have one; at 0 the entry is removed

@@ -35,7 +35,7 @@ import (
 //
 // Of a 422 with several of these the first counts, as always.
 
-// ClassOf is the class of an answer; missing is that of a 404.
+// ClassOf is the class of an answer; missing is the class of a 404.
 func ClassOf(p *registry.Problem, missing evidence.Class) evidence.Class {
 	switch s := p.Status; {
 	case s == http.StatusNotFound:
@@ -73,7 +73,7 @@ func refusalClass(p *registry.Problem) evidence.Class {
 }
 
 // ExplainAnswer gives the error of a publish or a change of status the class of its answer, of which
-// missing is that of a 404, and says what to do next.
+// missing is the error for a 404, and says what to do next.
 func ExplainAnswer(subject string, missing evidence.Class, err error) error {
 	if err == nil {
 		return nil

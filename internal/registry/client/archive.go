@@ -172,7 +172,7 @@ func (c *Client) OpenArchive(ctx context.Context, kind, name, version string) (i
 }
 
 // fetchArchive asks for an archive, where one redirect may lead to another host: what
-// comes is hashed by whoever asked.
+// comes is hashed by the caller.
 func (c *Client) fetchArchive(ctx context.Context, u *url.URL) (*http.Response, error) {
 	client := *c.client(u.Path)
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {

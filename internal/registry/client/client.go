@@ -179,7 +179,7 @@ func (c *Client) eachVersion(
 	return eachOf(ctx, versions{c, name, path, query, false}, page, check, use)
 }
 
-// versions are those of one name, which a registry answers in pages.
+// versions are the versions of one name, which a registry answers in pages.
 type versions struct {
 	c          *Client
 	name, path string

@@ -12,7 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// checkStored is an error unless the record that env shows is that of raw, whose digest is
+// checkStored is an error unless the record that env shows is made from raw, whose digest is
 // want, and what the registry says of the record's digest is true.
 //
 // The official registry keeps documents as values of its own types: members that are

@@ -181,7 +181,7 @@ func passing(err error) bool {
 	return errors.As(err, &dial) || errors.As(err, &network) || broken(err)
 }
 
-// broken reports whether err is that of a connection which ended.
+// broken reports whether err comes from a connection which ended.
 func broken(err error) bool {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return strings.HasPrefix(answer.Code, "57P") || strings.HasPrefix(answer.Code, "08")

@@ -28,7 +28,7 @@ type LogStore interface {
 	registry.Entries
 }
 
-// Entries reads and parses the whole log, and checks that its hashes are those of its
+// Entries reads and parses the whole log, and checks that its hashes fit its
 // entries.
 func Entries(t testing.TB, db registry.Entries) []ledger.Leaf {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// ArchiveColumns are those of a record when it is inserted.
+// ArchiveColumns are the columns of a record when it is inserted.
 const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest,
 	document_digest, assets, api_surface, publisher, build, status, status_message, status_entry, status_changed_at,
 	published_at, updated_at, is_latest`

@@ -138,7 +138,7 @@ func (s Shared) LogLater(ctx context.Context, of ledger.Kind, name, version stri
 		return nil, nil
 	}
 	return reading(ctx, s, func(ctx context.Context, db Statements) ([]int64, error) {
-		// The index is that of both kinds.
+		// Both kinds share the index.
 		return All(ctx, db, column[int64], `SELECT idx FROM (SELECT idx FROM log_entries
 				WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') AND kind = 'status'
 					AND `+db.LeafOf+` = $3 ORDER BY idx DESC LIMIT $4) AS statuses

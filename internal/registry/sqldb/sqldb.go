@@ -88,7 +88,7 @@ func One[T any](
 }
 
 // Page reads a statement, which gives one row more than limit if there are more, for at most limit
-// records and about registry.PageBytes bytes. The cursor is that of the last record if there are more.
+// records and about registry.PageBytes bytes. The cursor names the last record if there are more.
 func Page[T Record](
 	ctx context.Context, s Statements, read func(Scan) (T, error), limit int, statement string, args ...any,
 ) (page []T, next string, err error) {
