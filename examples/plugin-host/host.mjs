@@ -8,7 +8,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { PluginHost } from 'hallmark-plugin-host';
 
-const host = new PluginHost({ warn: console.error }); // flags are those of the environment
+const host = new PluginHost({ warn: console.error }); // flags come from the environment
 const server = new McpServer({ name: 'plugin-host-example', version: '1.0.0' });
 const { loaded, skipped, failed, timings } = await host.load(process.argv.slice(2), server);
 

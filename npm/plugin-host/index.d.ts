@@ -185,7 +185,7 @@ export interface Summary {
   /** Plugins that were not tried, as one that they depend on was not loaded. */
   skipped: { name: string; path: string; reason: string }[];
   failed: { name: string; path: string; error: PluginError }[];
-  /** What is not fatal, and is to be mended by whoever installs. */
+  /** What is not fatal, and is to be mended by the one who installs. */
   warnings: { name: string; path: string; message: string }[];
   timings: { totalMs: number; verifyMs: number; orderMs: number; loadMs: number };
   stats: {

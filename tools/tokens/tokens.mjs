@@ -29,7 +29,7 @@ function tokens(text) {
 
 const table = { rows: [], missed: [] };
 
-// add enters a row; figures are those of ours, the peer and the reference, undefined where there is none.
+// add enters a row; figures are ours, the peer's and the reference's, undefined where there is none.
 function add(what, base, figures, target) {
   const show = (n) => (n === undefined ? "–" : Math.round(n).toLocaleString("en-US"));
   const [ours] = figures;

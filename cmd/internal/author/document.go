@@ -532,7 +532,7 @@ runs anything and records it as the publisher's word. --no-surface starts nothin
 A name in a scope, @acme/notes, needs a login or token for io.github.acme/*, or an API
 token for @acme/*; a name without one needs an API token for every name.
 
-The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
+The token comes from the last login to the registry, or an API token in HALLMARK_TOKEN.
 A registry that knows no file_hashes gets them in the publisher's _meta.`
 
 // PublishCommand returns the command publish. capture starts the server in an archive; if it is nil

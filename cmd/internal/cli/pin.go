@@ -45,7 +45,7 @@ registry's record, ask before the server is started to see its surface, show all
 and after consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
 resolved dependencies in hallmark.closures/NAME.json.
 
-With --client or --config the servers are those of an MCP client's configuration; they
+With --client or --config the servers come from an MCP client's configuration; they
 are declared in hallmark.toml, and with --write-config the client starts them by
 'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
 its file, for 'hallmark unpin'.`

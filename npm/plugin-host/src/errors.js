@@ -1,4 +1,4 @@
-// Why a plugin was not loaded. The names and codes are those of 'hallmark plugin verify'.
+// Why a plugin was not loaded. The names and codes are the same as in 'hallmark plugin verify'.
 
 class PluginError extends Error {
   /** @param {{plugin?: string, findings?: object[], hint?: string, cause?: unknown}} [about] */
@@ -11,7 +11,7 @@ class PluginError extends Error {
 }
 
 // kind makes the class of one type of error; name and code are on the prototype, so that
-// they are there whoever makes one.
+// they are always there, no matter who makes one.
 function kind(name, exitCode) {
   const type = class extends PluginError {};
   Object.defineProperty(type, 'name', { value: name[0].toUpperCase() + name.slice(1) });

@@ -79,7 +79,7 @@ export async function linkPackages({ root, sdk, externals }) {
 
 /**
  * dependenciesOf returns the directories of a package and of all that it depends on, as Node finds them and as they really
- * are: what whoever loads the package has to read. What is really outside of within is none of them: the package.json and
+ * are: what a reader of the package has to read. What is really outside of within is none of them: the package.json and
  * links of an external package are the plugin's word.
  */
 export async function dependenciesOf(dir, within = '') {

@@ -3,7 +3,7 @@
 
 const maxDepth = 64;
 
-/** quote makes text of a plugin fit to stand in a message: one line, in quotes, not too long. What is no string is none. */
+/** quote makes text of a plugin fit for a message: one line, in quotes, not too long. What is no string is none. */
 export function quote(text, longest = 1000) {
   const s = typeof text === 'string' ? text : '';
   const cut = s.length > longest ? `${s.slice(0, longest)}…` : s;
@@ -53,7 +53,7 @@ function fail(what) {
 
 const texts = { __proto__: null, name: 256, title: 1024, description: 1 << 16, uri: 4096, uriTemplate: 4096, mimeType: 256 };
 
-// Names and addresses stand in messages, lists and logs: they have no characters that are obeyed or not shown.
+// Names and addresses get into messages, lists and logs: they have no characters that are obeyed or not shown.
 const plain = new Set(['name', 'uri', 'uriTemplate', 'mimeType']);
 const obeyed = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
