@@ -30,9 +30,8 @@ const tagTokens = 5
 func estimateLine(line []byte) int {
 	tokens := tagTokens
 	for i := 0; i < len(line); {
-		from, class := i, classOf(line[i])
-		for i < len(line) && classOf(line[i]) == class {
-			i++
+		from, class := i, classes[line[i]]
+		for i++; i < len(line) && classes[line[i]] == class; i++ {
 		}
 		n := i - from
 		switch class {
@@ -53,26 +52,29 @@ func estimateLine(line []byte) int {
 
 // The classes of bytes, of which runs make tokens.
 const (
-	letter = iota
+	mark = iota
+	letter
 	digit
 	blank
 	wide
-	mark
 )
 
-func classOf(c byte) int {
-	switch {
-	case 'a' <= c|0x20 && c|0x20 <= 'z':
-		return letter
-	case '0' <= c && c <= '9':
-		return digit
-	case c == ' ' || c == '\t':
-		return blank
-	case c >= utf8.RuneSelf:
-		return wide
+// classes has the class of each byte.
+var classes = func() (all [256]byte) {
+	for c := range all {
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			all[c] = letter
+		case '0' <= c && c <= '9':
+			all[c] = digit
+		case c == ' ' || c == '\t':
+			all[c] = blank
+		case c >= utf8.RuneSelf:
+			all[c] = wide
+		}
 	}
-	return mark
-}
+	return all
+}()
 
 // linesWithin returns how many of the first lines of a text cost at most limit tokens, and the size of these.
 func linesWithin(text []byte, limit int) (lines, size int) {
