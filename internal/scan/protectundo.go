@@ -61,6 +61,29 @@ func UndoProtect(ctx context.Context, h *host.Host, home string, names []string)
 	return undone, errors.Join(failed...)
 }
 
+// lockedServers are the names of the servers in the lock of the user's own clients.
+func lockedServers(h *host.Host) []string {
+	w, err := workspace.Peek(h, h.Places.Config)
+	if err != nil || w.ReadFiles() != nil { // of which protect and undo say why
+		return nil
+	}
+	return w.Lock.Servers()
+}
+
+// Unused returns the servers that are locked for the user's own clients and that no entry of r starts, as one that was
+// removed by hand. r is a scan of all files; it returns none if one of them cannot be read.
+func (r *Result) Unused(h *host.Host) []string {
+	if unread, _ := r.Unread(); len(unread) > 0 {
+		return nil
+	}
+	own := host.RealPath(h.Places.Config)
+	return slices.DeleteFunc(lockedServers(h), func(name string) bool {
+		return slices.ContainsFunc(r.Servers, func(s Server) bool {
+			return s.Runs != nil && s.Runs.Project == own && s.Runs.Name == name
+		})
+	})
+}
+
 // rewrittenIn are the projects whose servers entries of the user's files were rewritten to start.
 type rewrittenIn struct {
 	dirs   []string
@@ -95,6 +118,9 @@ func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []e
 	own := host.RealPath(h.Places.Config)
 	if _, err := os.Stat(own); err == nil {
 		add(own)
+		for _, name := range lockedServers(h) {
+			add(own, rewrittenName{name, name}) // also without an entry that starts it
+		}
 	}
 	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: home, Getenv: h.Getenv})
 	if err != nil {
