@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -487,10 +488,15 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
 			continue
 		}
+		started := ""
+		if declared, ok := w.Config.Servers[line.Name]; ok && declared.Command != "" {
+			_, command, args := launcher.DescribeInner(append([]string{declared.Command}, declared.Arguments...))
+			started = ", as " + project.ConfigFile + " has it (command = " + command + ", arguments = " + args + ")"
+		}
 		out[line.Name] = evidence.Errorf(evidence.Refused, f.Path,
 			fmt.Sprintf("restore %s from version control or a backup; "+
-				"or write by hand what the entry is to start, and run the command again",
-				clients.OriginalsPath(f.Path)),
+				"or write by hand what the entry is to start%s, and run the command again",
+				clients.OriginalsPath(f.Path), started),
 			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
 	}
 	return out
