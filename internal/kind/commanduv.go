@@ -12,10 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -51,10 +54,10 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Module != "" {
 		return c, found, nil // which is refused, or needs nothing of uv
 	}
-	if err := refuseUVLine(t, s.Name); err != nil {
-		return c, found, err
-	}
 	env, err := openUVEnvironment(s.Name, w.Absolute(w.Dir, t.Dir))
+	if refused := refuseUVLine(t, s.Name); refused != nil && evidence.ClassOf(err) != evidence.Validation {
+		return c, found, refused
+	}
 	if err != nil {
 		return c, found, err
 	}
@@ -109,7 +112,10 @@ func refuseUVLine(t launcher.Target, server string) error {
 
 // openUVEnvironment returns the environment that "uv run" uses in the directory at, and refuses one that is not there.
 func openUVEnvironment(server, at string) (string, error) {
-	env, makes := findUVEnvironment(at)
+	env, makes, err := findUVEnvironment(at)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, server, "mend the file, and run the command again", err)
+	}
 	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err == nil {
 		return env, nil
 	}
@@ -190,14 +196,19 @@ const makesProject = "uv sync --project"
 
 // findUVEnvironment returns the environment that "uv run" uses in dir, which may not be there yet, and the command of
 // uv that makes it: that of the workspace around the project, of the project, or, without one, the nearest.
-func findUVEnvironment(dir string) (env, makes string) {
+func findUVEnvironment(dir string) (env, makes string, err error) {
 	var nearest, projectDir string
 	for at := dir; ; at = filepath.Dir(at) {
-		text, err := host.ReadFile(filepath.Join(at, "pyproject.toml"), maxScript)
-		switch {
-		case err == nil && text != nil && projectDir == "":
-			projectDir = at
-		case err == nil && bytes.Contains(text, []byte("[tool.uv.workspace]")):
+		file := filepath.Join(at, "pyproject.toml")
+		text, err := host.ReadFile(file, maxScript)
+		var values map[string]any
+		if err == nil {
+			err = tomltext.Explain(toml.Unmarshal(text, &values))
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("%s cannot be read, which uv would read: %w", surface.Escape(file), err)
+		}
+		if text != nil && (projectDir == "" || bytes.Contains(text, []byte("[tool.uv.workspace]"))) {
 			projectDir = at
 		}
 		if _, err := os.Stat(filepath.Join(at, ".venv", "pyvenv.cfg")); err == nil && nearest == "" {
@@ -208,16 +219,17 @@ func findUVEnvironment(dir string) (env, makes string) {
 		}
 	}
 	if projectDir != "" {
-		return filepath.Join(projectDir, ".venv"), makesProject
+		return filepath.Join(projectDir, ".venv"), makesProject, nil
 	}
-	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory"
+	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory", nil
 }
 
-// HasUVEnvironment reports whether "uv run" in dir uses a project, or an environment that is there already.
+// HasUVEnvironment reports whether "uv run" in dir uses a project, or an environment that is there already; also a
+// project that cannot be read, which is an error when it is pinned.
 func HasUVEnvironment(dir string) bool {
-	env, makes := findUVEnvironment(dir)
+	env, makes, unread := findUVEnvironment(dir)
 	_, err := os.Stat(filepath.Join(env, "pyvenv.cfg"))
-	return err == nil || makes == makesProject
+	return unread != nil || err == nil || makes == makesProject
 }
 
 // environmentPython is the python of an environment.

@@ -84,8 +84,8 @@ type capturer struct {
 // capabilities and once with all. Only if these are shown different things is it started for clients of
 // the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
 // Capture joins what all are shown, and names apart what two were shown differently. timeout bounds each process; 0 is
-// a minute, or more if it is declared. What the server prints is shown if that fails, or once it takes long; of one that
-// ended before it answered, the error has the last lines.
+// a minute, or more if it is declared. What the server prints is shown if that fails, or once it takes long; the error
+// of one that ended before it answered has the last lines.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
 	timeout time.Duration) (_ *Shown, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
@@ -293,8 +293,8 @@ func (p *Program) tellNode() string {
 		}
 		_ = surface.DecodeKnown(data, &file) // of one that cannot be read nothing is said
 		if wanted := file.Engines.Node; isNewerNode(wanted, p.Runtime.Version) {
-			return fmt.Sprintf("its package is for Node.js %s, and this is Node.js %s: install that, and run the command "+
-				"again", surface.Escape(wanted), p.Runtime.Version)
+			return fmt.Sprintf("its package is for Node.js %s, and this is Node.js %s: install that, and run the "+
+				"command again", surface.Escape(wanted), p.Runtime.Version)
 		}
 		break
 	}
