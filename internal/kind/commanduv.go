@@ -51,6 +51,9 @@ type environmentLine struct {
 func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine, _ error) {
 	w, s := c.workspace, c.declared
 	t := parseTarget(w, s, c.approval.Path)
+	if t.Module != "" && t.Opaque == "" && t.Wrapper == "" && launcher.InterpreterName(s.Command) == "python" {
+		return c.throughModule(t.Module)
+	}
 	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Module != "" {
 		return c, found, nil // which is refused, or needs nothing of uv
 	}
@@ -79,6 +82,43 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	c.declared.Arguments = append([]string{"-c", startConsole, file, entry, t.Bin}, t.Args...)
 	return c, found, nil
 }
+
+// startModule runs a module of an environment as "python -m" does, but for what startConsole leaves out.
+const startModule = `import sys
+if sys.path[0] == "": del sys.path[0]
+import runpy
+_, module, *sys.argv[1:] = sys.argv[1:]
+runpy.run_module(module, run_name="__main__", alter_sys=True)`
+
+// throughModule is throughEnvironment for "python -m MODULE", where the python is that of an environment which the
+// module is installed in. Any other module is left as it is, and refused.
+func (c commandLine) throughModule(module string) (_ commandLine, found environmentLine, _ error) {
+	s := c.declared
+	at := max(0, slices.Index(s.Arguments, module)-1)
+	python, err := c.workspace.FindCommand(s.Command, c.approval.Path)
+	if err != nil || s.Arguments[at] != "-m" || !moduleName().MatchString(module) {
+		return c, found, nil // which says why, or refuses it
+	}
+	env := filepath.Dir(filepath.Dir(python))
+	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err != nil {
+		return c, found, nil
+	}
+	inside := strings.ReplaceAll(module, ".", "/")
+	for _, file := range []string{inside + "/__main__.py", inside + ".py"} {
+		files, err := fs.Glob(os.DirFS(env), sitePackages+file)
+		if err != nil || len(files) != 1 {
+			continue
+		}
+		found.written, found.env, found.script = &s, env, filepath.Join(env, filepath.FromSlash(files[0]))
+		c.declared.Arguments = slices.Concat(s.Arguments[:at], []string{"-c", startModule, found.script, module},
+			s.Arguments[at+2:])
+		return c, found, nil
+	}
+	return c, found, nil
+}
+
+// moduleName is the name of a module of python.
+var moduleName = spelling.Form(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 
 // refuseUVLine refuses what only uv would do of a line of "uv run", and what needs nothing of it.
 func refuseUVLine(t launcher.Target, server string) error {
@@ -240,14 +280,14 @@ func environmentPython(env string) string {
 	return filepath.Join(env, "bin", "python")
 }
 
+// sitePackages is the pattern of the directory, in an environment, that packages are installed into.
+var sitePackages = map[bool]string{false: "lib/python3*/site-packages/", true: "Lib/site-packages/"}[runtime.GOOS ==
+	"windows"]
+
 // findConsoleScript returns the entry point that an environment has under a name, and the file that says so: also of
 // two, which is an error.
 func findConsoleScript(env, name string) (file, entry string, err error) {
-	places := "lib/python3*/site-packages/*.dist-info/entry_points.txt"
-	if runtime.GOOS == "windows" {
-		places = "Lib/site-packages/*.dist-info/entry_points.txt"
-	}
-	files, err := fs.Glob(os.DirFS(env), places)
+	files, err := fs.Glob(os.DirFS(env), sitePackages+"*.dist-info/entry_points.txt")
 	if err != nil {
 		return "", "", err
 	}

@@ -255,6 +255,7 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 				"entry can set"
 		}
 		if errors.As(err, new(*guard.DiedError)) {
+			hint = strings.Replace(hint, "start its command by hand and look at what it says: it", "it", 1)
 			hint = cmp.Or(c.tellNode(), hint) + "; '" + c.shownCommand() + "' shows all that it says"
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
