@@ -251,11 +251,12 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 		hint := "variables that it needs must be set, and named under variables in hallmark.toml; " +
 			"a kind that it cannot list is left out with surface_kinds"
 		if c.w.Home != "" { // whose servers get what their client's entry sets
-			hint = "start its command by hand and look at what it says: it may need a variable, which its client's " +
-				"entry can set"
+			hint = "it may need a variable, which its client's entry can set"
 		}
-		if errors.As(err, new(*guard.DiedError)) {
-			hint = strings.Replace(hint, "start its command by hand and look at what it says: it", "it", 1)
+		switch died := errors.As(err, new(*guard.DiedError)); {
+		case c.w.Home != "" && !died:
+			hint = "start its command by hand and look at what it says: " + hint
+		case died:
 			hint = cmp.Or(c.tellNode(), hint) + "; '" + c.shownCommand() + "' shows all that it says"
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
