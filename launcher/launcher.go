@@ -93,6 +93,7 @@ type Target struct {
 	// started: their hashes cover all that the command line names.
 	Direct bool
 
+	inner []string // the command line in the wrapper
 	adds  bool     // the wrapper has options or variables of its own, or another one around it has
 	words []string // all arguments as they were given
 }
@@ -100,6 +101,14 @@ type Target struct {
 // Alone reports whether nothing around the launcher has a say in what the server gets: there is no wrapper, or it does
 // nothing but start the command, as "cmd /c npx ..." does.
 func (t Target) Alone() bool { return t.Wrapper == "" || !t.adds }
+
+// Unwrap returns a command line without a "cmd /c" that does nothing but start the rest of it.
+func Unwrap(command string, args []string) (string, []string) {
+	if t := Parse(command, args); t.Wrapper == "cmd" && !t.adds {
+		return Unwrap(t.inner[0], t.inner[1:])
+	}
+	return command, args
+}
 
 // Package is the package or image that a launcher is told to run.
 type Package struct {

@@ -318,3 +318,26 @@ func TestIgnoredOptions(t *testing.T) {
 		}
 	}
 }
+
+// A line behind "cmd /c" is the line itself, if cmd does nothing else.
+func TestUnwrap(t *testing.T) {
+	for line, want := range map[string]string{
+		"cmd /c uv run --with fastmcp fastmcp run /s.py": "uv run --with fastmcp fastmcp run /s.py",
+		"cmd.exe /d /s /C node server.js":                "node server.js",
+		"cmd /c cmd /c npx -y notes":                     "npx -y notes",
+		"cmd /k npx notes":                               "cmd /k npx notes",
+		"cmd /c npx notes & evil":                        "cmd /c npx notes & evil",
+		"cmd /c env A=b npx notes":                       "cmd /c env A=b npx notes",
+		"cmd /c":                                         "cmd /c",
+		"npx -y notes":                                   "npx -y notes",
+	} {
+		words := strings.Fields(line)
+		command, args := Unwrap(words[0], words[1:])
+		if got := strings.Join(append([]string{command}, args...), " "); got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if command, args := Unwrap("cmd", []string{"/c", "npx -y notes"}); command != "npx" || len(args) != 2 {
+		t.Errorf("%s %q", command, args)
+	}
+}

@@ -130,7 +130,10 @@ func readWrapped(wrapper string, words []word, depth int, adds bool) Target {
 	if t.Launcher == "" {
 		t.File = words[0].text
 	}
-	t.Wrapper, t.Direct, t.adds = wrapper, false, t.adds || adds
+	t.Wrapper, t.Direct, t.adds, t.inner = wrapper, false, t.adds || adds, make([]string, len(words))
+	for i, w := range words {
+		t.inner[i] = w.text
+	}
 	return t
 }
 

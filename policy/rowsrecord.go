@@ -188,6 +188,22 @@ func tellRehash(_ Flow, e evidence.Evidence) string {
 	return "the file changed after hashing, or was hashed elsewhere; run 'hallmark hash-gen " + file + "' and compare"
 }
 
+// tellTakenBack names the command that takes another version than the one of a record, or shows which there is.
+func tellTakenBack(flow Flow, e evidence.Evidence) string {
+	text := "its publisher took it back; pin another version"
+	name := e.Subject[:max(0, strings.LastIndexByte(e.Subject, '@'))]
+	switch {
+	case flow == Check:
+		text += " with 'hallmark upgrade' for this server"
+	case flow != Plugin && plainName().MatchString(name):
+		text += ": 'hallmark info " + name + "' shows the newest that is left"
+	}
+	return text
+}
+
+// plainName matches the name of a server or a facet that needs no quotes on a command line.
+var plainName = spelling.Form(`^[A-Za-z0-9@][A-Za-z0-9._/@-]*$`)
+
 // plainFile matches the path or URL of a document that needs no quotes on a command line.
 var plainFile = spelling.Form(`^[A-Za-z0-9._/:@%+~-]+\.json$`)
 
@@ -214,7 +230,7 @@ var (
 	advisoriesHint = first(undecided, always("advisories under [policy] in hallmark.toml names a directory or a "+
 		"URL with npm/all.zip, PyPI/all.zip and Go/all.zip, as far as they are needed; put the archive there, or "+
 		"mend the name"))
-	statusHint    = first(undecided, always("its publisher took it back; pin another version"))
+	statusHint    = first(undecided, tellTakenBack)
 	takenBackHint = first(
 		on(evidence.Mismatch, "find out why it was taken back, then run 'hallmark upgrade' for this server"),
 		on(evidence.Waived, "run 'hallmark upgrade' for this server, which takes another version if there is one"))

@@ -64,6 +64,10 @@ func (s Server) KindOf(t launcher.Target) ServerKind {
 	if s.Record != "" && !s.Remote() {
 		return ""
 	}
+	if t.Wrapper != "" {
+		s.Command, s.Arguments = launcher.Unwrap(s.Command, s.Arguments)
+		t = launcher.Parse(s.Command, s.Arguments)
+	}
 	other := ServerKind("")
 	for _, kind := range serverKinds {
 		switch {

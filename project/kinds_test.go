@@ -190,3 +190,17 @@ func TestAddedKind(t *testing.T) {
 		}
 	}
 }
+
+// A line behind "cmd /c" declares what the line alone does.
+func TestKindBehindCmd(t *testing.T) {
+	for _, words := range [][]string{
+		{"npx", "-y", "notes@1.0.0"}, {"uvx", "notes==1.0.0"}, {"docker", "run", "--rm", "-i", "example.com/notes:1"},
+		{"go", "run", "example.com/notes@v1.0.0"}, {"node", "server.js"}, {"uv", "run", "server.py"},
+	} {
+		alone := Server{Command: words[0], Arguments: words[1:]}.Kind()
+		behind := Server{Command: "cmd", Arguments: append([]string{"/c"}, words...)}.Kind()
+		if behind != alone {
+			t.Errorf("%q is %s, and behind cmd /c %s", words, alone, behind)
+		}
+	}
+}

@@ -40,3 +40,24 @@ func TestOriginalsConflict(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRestoreCopy: of two entries that were rewritten to the same, each gets back its own bytes, in either order.
+func TestRestoreCopy(t *testing.T) {
+	const now = "command = \"/opt/hallmark\"\nargs = [\"run\", \"notes\"]"
+	data := []byte("[mcp_servers.notes]\n" + now + " # there\n\n[mcp_servers.copy]\n" + now + "\n")
+	for _, names := range [][]string{{"notes", "copy"}, {"copy", "notes"}} {
+		got := data
+		for _, name := range names {
+			var err error
+			if got, err = Restore(got, Change{File: filepath.Join(".codex", "config.toml"), Name: name,
+				Was: `url = "https://` + name + `.example.com"`, Now: now}); err != nil {
+				t.Fatal(names, name, err)
+			}
+		}
+		want := "[mcp_servers.notes]\nurl = \"https://notes.example.com\" # there\n\n" +
+			"[mcp_servers.copy]\nurl = \"https://copy.example.com\"\n"
+		if string(got) != want {
+			t.Errorf("%q: %s", names, got)
+		}
+	}
+}

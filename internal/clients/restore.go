@@ -26,7 +26,9 @@ func Restore(data []byte, c Change) ([]byte, error) {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	}
 	start, end := l.bounds()
-	if i := bytes.Index(data, []byte(c.Now)); i >= 0 && i < start && start < i+len(c.Now) { // with the key, of a URL
+	// From low on, what begins before start reaches beyond it: of a URL c.Now begins with the key.
+	low := max(0, start-len(c.Now)+1)
+	if i := low + bytes.Index(data[low:], []byte(c.Now)); i >= low && i < start {
 		return slices.Concat(data[:i], []byte(c.Was), data[i+len(c.Now):]), nil
 	}
 	if end <= start || string(data[start:end]) != c.Now {

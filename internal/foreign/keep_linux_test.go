@@ -7,10 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestKeeper: when this process is killed, so is all that descends from a server with a keeper,
@@ -89,8 +92,17 @@ func kept(t *testing.T, script string) (p *os.Process, f *Family, out *os.File) 
 // and files, is sent the same signals, and ends as it would without.
 func TestKeeperIsTransparent(t *testing.T) {
 	const list = `set -- /proc/$$/fd/*; for f; do echo "${f##*/}"; done` // in the shell itself: a pipe's ends come and go
-	var inherited []byte                                                 // where a test runs others may leave some open
-	for range 5 {                                                        // and some are open for a moment
+	own, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range own { // what who runs the tests left open would count, and a keeper has others in its place
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
+	var inherited []byte
+	for range 5 { // some are open for a moment
 		out, err := exec.Command("sh", "-c", list).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -109,8 +121,13 @@ func TestKeeperIsTransparent(t *testing.T) {
 		`trap 'echo t; exit 3' TERM; echo begun; sleep 600 & wait`: "exit status 3: begun\nt\n",
 	} {
 		p, f, out := kept(t, script)
+		said := ""
 		if strings.HasPrefix(script, "trap") {
-			time.Sleep(300 * time.Millisecond)
+			begun := make([]byte, len("begun\n"))
+			if _, err := io.ReadFull(out, begun); err != nil {
+				t.Error(err)
+			}
+			said = string(begun)
 			f.Signal(syscall.SIGTERM)
 		}
 		state := ""
@@ -121,8 +138,8 @@ func TestKeeperIsTransparent(t *testing.T) {
 			}
 			return err
 		})
-		said, _ := io.ReadAll(out)
-		if got := state + ": " + string(said); err != nil || got != want {
+		rest, _ := io.ReadAll(out)
+		if got := state + ": " + said + string(rest); err != nil || got != want {
 			t.Errorf("%s: %q, %v; want %q", script, got, err, want)
 		}
 	}

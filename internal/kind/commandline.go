@@ -42,7 +42,13 @@ func OpenNamed(ctx context.Context, w *workspace.Workspace, s project.Server, ap
 // open opens what a command line runs, and hashes it with the files that it names and, if all is set, with what bounds
 // the code that it may load.
 func (c commandLine) open(ctx context.Context, all bool) (p *program.Program, err error) {
+	written := c.declared
+	c.declared.Command, c.declared.Arguments = launcher.Unwrap(written.Command, written.Arguments)
+	unwrapped := c.declared.Command != written.Command
 	c, found, err := c.throughEnvironment()
+	if unwrapped {
+		found.written = &written
+	}
 	if err != nil {
 		return &program.Program{Server: c.declared.Name}, err
 	}
@@ -67,7 +73,7 @@ func (c commandLine) open(ctx context.Context, all bool) (p *program.Program, er
 	}
 	p.Report = append(p.Report, startedFileEvidence(p, locked)...)
 	exe := p.Executable.Path()
-	if found.written != nil { // which names uv
+	if found.written != nil { // which names uv, or cmd
 		s, exe = *found.written, ""
 	}
 	p.Report = append(p.Report, program.VerifyEvidence(w, s, c.approval.Path, exe, r.hashed)...)

@@ -12,10 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -48,13 +51,16 @@ type environmentLine struct {
 func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine, _ error) {
 	w, s := c.workspace, c.declared
 	t := parseTarget(w, s, c.approval.Path)
+	if t.Module != "" && t.Opaque == "" && t.Wrapper == "" && launcher.InterpreterName(s.Command) == "python" {
+		return c.throughModule(t.Module)
+	}
 	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Module != "" {
 		return c, found, nil // which is refused, or needs nothing of uv
 	}
-	if err := refuseUVLine(t, s.Name); err != nil {
-		return c, found, err
-	}
 	env, err := openUVEnvironment(s.Name, w.Absolute(w.Dir, t.Dir))
+	if refused := refuseUVLine(t, s.Name); refused != nil && evidence.ClassOf(err) != evidence.Validation {
+		return c, found, refused
+	}
 	if err != nil {
 		return c, found, err
 	}
@@ -76,6 +82,43 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	c.declared.Arguments = append([]string{"-c", startConsole, file, entry, t.Bin}, t.Args...)
 	return c, found, nil
 }
+
+// startModule runs a module of an environment as "python -m" does, but for what startConsole leaves out.
+const startModule = `import sys
+if sys.path[0] == "": del sys.path[0]
+import runpy
+_, module, *sys.argv[1:] = sys.argv[1:]
+runpy.run_module(module, run_name="__main__", alter_sys=True)`
+
+// throughModule is throughEnvironment for "python -m MODULE", where the python is that of an environment which the
+// module is installed in. Any other module is left as it is, and refused.
+func (c commandLine) throughModule(module string) (_ commandLine, found environmentLine, _ error) {
+	s := c.declared
+	at := max(0, slices.Index(s.Arguments, module)-1)
+	python, err := c.workspace.FindCommand(s.Command, c.approval.Path)
+	if err != nil || s.Arguments[at] != "-m" || !moduleName().MatchString(module) {
+		return c, found, nil // which says why, or refuses it
+	}
+	env := filepath.Dir(filepath.Dir(python))
+	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err != nil {
+		return c, found, nil
+	}
+	inside := strings.ReplaceAll(module, ".", "/")
+	for _, file := range []string{inside + "/__main__.py", inside + ".py"} {
+		files, err := fs.Glob(os.DirFS(env), sitePackages+file)
+		if err != nil || len(files) != 1 {
+			continue
+		}
+		found.written, found.env, found.script = &s, env, filepath.Join(env, filepath.FromSlash(files[0]))
+		c.declared.Arguments = slices.Concat(s.Arguments[:at], []string{"-c", startModule, found.script, module},
+			s.Arguments[at+2:])
+		return c, found, nil
+	}
+	return c, found, nil
+}
+
+// moduleName is the name of a module of python.
+var moduleName = spelling.Form(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 
 // refuseUVLine refuses what only uv would do of a line of "uv run", and what needs nothing of it.
 func refuseUVLine(t launcher.Target, server string) error {
@@ -109,7 +152,10 @@ func refuseUVLine(t launcher.Target, server string) error {
 
 // openUVEnvironment returns the environment that "uv run" uses in the directory at, and refuses one that is not there.
 func openUVEnvironment(server, at string) (string, error) {
-	env, makes := findUVEnvironment(at)
+	env, makes, err := findUVEnvironment(at)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, server, "mend the file, and run the command again", err)
+	}
 	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err == nil {
 		return env, nil
 	}
@@ -190,14 +236,19 @@ const makesProject = "uv sync --project"
 
 // findUVEnvironment returns the environment that "uv run" uses in dir, which may not be there yet, and the command of
 // uv that makes it: that of the workspace around the project, of the project, or, without one, the nearest.
-func findUVEnvironment(dir string) (env, makes string) {
+func findUVEnvironment(dir string) (env, makes string, err error) {
 	var nearest, projectDir string
 	for at := dir; ; at = filepath.Dir(at) {
-		text, err := host.ReadFile(filepath.Join(at, "pyproject.toml"), maxScript)
-		switch {
-		case err == nil && text != nil && projectDir == "":
-			projectDir = at
-		case err == nil && bytes.Contains(text, []byte("[tool.uv.workspace]")):
+		file := filepath.Join(at, "pyproject.toml")
+		text, err := host.ReadFile(file, maxScript)
+		var values map[string]any
+		if err == nil {
+			err = tomltext.Explain(toml.Unmarshal(text, &values))
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("%s cannot be read, which uv would read: %w", surface.Escape(file), err)
+		}
+		if text != nil && (projectDir == "" || bytes.Contains(text, []byte("[tool.uv.workspace]"))) {
 			projectDir = at
 		}
 		if _, err := os.Stat(filepath.Join(at, ".venv", "pyvenv.cfg")); err == nil && nearest == "" {
@@ -208,16 +259,17 @@ func findUVEnvironment(dir string) (env, makes string) {
 		}
 	}
 	if projectDir != "" {
-		return filepath.Join(projectDir, ".venv"), makesProject
+		return filepath.Join(projectDir, ".venv"), makesProject, nil
 	}
-	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory"
+	return filepath.Join(cmp.Or(nearest, dir), ".venv"), "uv venv --directory", nil
 }
 
-// HasUVEnvironment reports whether "uv run" in dir uses a project, or an environment that is there already.
+// HasUVEnvironment reports whether "uv run" in dir uses a project, or an environment that is there already; also a
+// project that cannot be read, which is an error when it is pinned.
 func HasUVEnvironment(dir string) bool {
-	env, makes := findUVEnvironment(dir)
+	env, makes, unread := findUVEnvironment(dir)
 	_, err := os.Stat(filepath.Join(env, "pyvenv.cfg"))
-	return err == nil || makes == makesProject
+	return unread != nil || err == nil || makes == makesProject
 }
 
 // environmentPython is the python of an environment.
@@ -228,14 +280,14 @@ func environmentPython(env string) string {
 	return filepath.Join(env, "bin", "python")
 }
 
+// sitePackages is the pattern of the directory, in an environment, that packages are installed into.
+var sitePackages = map[bool]string{false: "lib/python3*/site-packages/", true: "Lib/site-packages/"}[runtime.GOOS ==
+	"windows"]
+
 // findConsoleScript returns the entry point that an environment has under a name, and the file that says so: also of
 // two, which is an error.
 func findConsoleScript(env, name string) (file, entry string, err error) {
-	places := "lib/python3*/site-packages/*.dist-info/entry_points.txt"
-	if runtime.GOOS == "windows" {
-		places = "Lib/site-packages/*.dist-info/entry_points.txt"
-	}
-	files, err := fs.Glob(os.DirFS(env), places)
+	files, err := fs.Glob(os.DirFS(env), sitePackages+"*.dist-info/entry_points.txt")
 	if err != nil {
 		return "", "", err
 	}

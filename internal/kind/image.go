@@ -282,6 +282,7 @@ func ImageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.E
 func openImage(w *workspace.Workspace, s project.Server, image digest.Digest,
 	approval project.Approval, open process.Opener) (p *program.Program, err error) {
 	p = &program.Program{Server: s.Name, Path: approval.Path, Variables: s.Variables}
+	s.Command, s.Arguments = launcher.Unwrap(s.Command, s.Arguments)
 	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
 		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own",

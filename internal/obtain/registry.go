@@ -168,7 +168,11 @@ func (s *Sources) download(ctx context.Context, c claims, upstream *client.Clien
 	body, size, err := upstream.OpenArchive(ctx, string(c.ledgerKind()), c.name, c.entry.Version)
 	if err != nil {
 		if p, ok := errors.AsType[*registry.Problem](err); ok && p.Status == http.StatusGone {
-			return stored{}, evidence.Errorf(evidence.Refused, subject, "choose another version",
+			hint := "choose another version"
+			if c.ledgerKind() == ledger.Facet {
+				hint += ": 'hallmark info " + host.QuoteArguments([]string{c.name}) + "' shows the newest that is left"
+			}
+			return stored{}, evidence.Errorf(evidence.Refused, subject, hint,
 				errors.New("was deleted by its publisher, and is not in the store"))
 		}
 		return stored{}, client.ExplainAnswer(subject, evidence.Operation, err)

@@ -563,7 +563,7 @@ func fillWorkspaceFolder(w *workspace.Workspace, s clients.Server) clients.Serve
 // line of uvx, if no project adds its own packages. None does for the user's own entries: which directory is open in a
 // client changes.
 func outsideProject(w *workspace.Workspace, s clients.Server) clients.Server {
-	line := launcher.Parse(s.Command, s.Args).OutsideProject()
+	line := launcher.Parse(launcher.Unwrap(s.Command, s.Args)).OutsideProject()
 	if line != nil && (w.Home != "" || !kind.HasUVEnvironment(w.Dir)) {
 		s.Command, s.Args = line[0], line[1:]
 	}

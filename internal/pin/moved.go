@@ -58,12 +58,24 @@ func moveIn(w *workspace.Workspace, f clients.File, chosen []Entry, program stri
 		is := func(scope, name string) bool { return scope == e.Scope && name == e.Name }
 		s := slices.IndexFunc(now, func(s clients.Server) bool { return is(s.Scope, s.Name) })
 		o := slices.IndexFunc(kept, func(o clients.Original) bool { return is(o.Scope, o.Name) && o.Project == w.Dir })
-		if s < 0 || o < 0 || !slices.Equal(now[s].Args, w.RunArguments(kept[o].ServerName())) {
+		server := ""
+		switch {
+		case s < 0:
+			continue
+		case o >= 0:
+			server = kept[o].ServerName()
+		case clients.IsRunEntry(now[s]):
+			server = movedHere(w, kept, now[s])
+		}
+		if server == "" || !slices.Equal(now[s].Args, w.RunArguments(server)) {
 			continue
 		}
 		var change clients.Change
 		if data, change, err = clients.Rewrite(data, now[s], program, now[s].Args); err != nil {
 			return nil, err
+		}
+		if o < 0 {
+			continue
 		}
 		if !strings.Contains(kept[o].Now, change.Was) { // its client wrote it in another layout
 			change.Was, change.Now = clients.Quote(now[s].Command), clients.Quote(program)
@@ -71,4 +83,16 @@ func moveIn(w *workspace.Workspace, f clients.File, chosen []Entry, program stri
 		kept[o].Now = strings.Replace(kept[o].Now, change.Was, change.Now, 1)
 	}
 	return at.replacements(data, kept)
+}
+
+// movedHere returns the locked server that an entry starts which was moved to this file, of which kept are the
+// originals; "" if one of these is of that server: the entry is it, renamed, and undo restores it as it is.
+func movedHere(w *workspace.Workspace, kept []clients.Original, s clients.Server) string {
+	line, _ := clients.ReadRunLine(s.Args[1:], false)
+	if _, locked := w.Lock.Server(line.Name); !locked || slices.ContainsFunc(kept, func(o clients.Original) bool {
+		return o.Project == w.Dir && o.ServerName() == line.Name
+	}) {
+		return ""
+	}
+	return line.Name
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -296,7 +297,11 @@ func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (fil
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r := &restoration{w: w, each: o.Each, names: names, where: map[string][]string{}, failed: map[string]error{}}
+	r := &restoration{w: w, each: o.Each, names: names, where: map[string][]string{}, failed: map[string]error{},
+		moved: map[string]bool{}}
+	for _, f := range found {
+		r.findMoved(f)
+	}
 	seen := map[string]bool{}
 	for _, f := range found {
 		if seen[f.Path] {
@@ -320,6 +325,22 @@ type restoration struct {
 	where   map[string][]string // by the server's name, the files in which its entry is restored
 	failed  map[string]error    // by the server's name, why it is not
 	foreign []clients.Original  // those restored that came with the project
+	moved   map[string]bool     // servers that an entry starts of a file which has no original of it
+}
+
+// findMoved notes the servers that entries of a file start which were moved to it from another. What they were is kept
+// there, though the entry is gone.
+func (r *restoration) findMoved(f clients.File) {
+	kept, unknown := clients.LoadOriginals(f.Path)
+	data, unread := clients.Read(f)
+	if unknown != nil || unread != nil { // of which restoreFile says so
+		return
+	}
+	for name := range stillStarted(r.w, f, data, r.names) {
+		r.moved[name] = r.moved[name] || !slices.ContainsFunc(kept, func(o clients.Original) bool {
+			return o.ServerName() == name && isOwnOriginal(r.w, f, o)
+		})
+	}
 }
 
 // restoreFile restores the entries of one file, and returns the changes.
@@ -344,12 +365,13 @@ func (r *restoration) restoreFile(f clients.File) ([]durable.File, error) {
 	for _, original := range slices.Backward(kept) {
 		server, done := original.ServerName(), false
 		if isOwnOriginal(r.w, f, original) && slices.Contains(r.names, server) {
+			before := data
 			if data, err = r.restoreEntry(f, data, original, kept); err != nil && !r.each {
 				return nil, err
 			} else if err != nil {
 				r.failed[server] = err
 			}
-			done = err == nil
+			done = err == nil && (!r.moved[server] || !bytes.Equal(before, data))
 		}
 		if changed = changed || done; !done {
 			left = append([]clients.Original{original}, left...)
@@ -487,10 +509,15 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
 			continue
 		}
+		started := ""
+		if declared, ok := w.Config.Servers[line.Name]; ok && declared.Command != "" {
+			_, command, args := launcher.DescribeInner(append([]string{declared.Command}, declared.Arguments...))
+			started = ", as " + project.ConfigFile + " has it (command = " + command + ", arguments = " + args + ")"
+		}
 		out[line.Name] = evidence.Errorf(evidence.Refused, f.Path,
 			fmt.Sprintf("restore %s from version control or a backup; "+
-				"or write by hand what the entry is to start, and run the command again",
-				clients.OriginalsPath(f.Path)),
+				"or write by hand what the entry is to start%s, and run the command again",
+				clients.OriginalsPath(f.Path), started),
 			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
 	}
 	return out

@@ -9,7 +9,10 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +21,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -78,7 +84,8 @@ type capturer struct {
 // capabilities and once with all. Only if these are shown different things is it started for clients of
 // the versions between, too: the guard refuses what only such a client is shown, as nobody approved it.
 // Capture joins what all are shown, and names apart what two were shown differently. timeout bounds each process; 0 is
-// a minute, or more if it is declared. What the server prints is shown if that fails, or once it takes long.
+// a minute, or more if it is declared. What the server prints is shown if that fails, or once it takes long; the error
+// of one that ended before it answered has the last lines.
 func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared project.Server, adm policy.Admitted,
 	timeout time.Duration) (_ *Shown, err error) {
 	output, err := newMessages(cmp.Or[io.Writer](w.Host.Stderr, os.Stderr), declared.Name)
@@ -88,10 +95,14 @@ func (p *Program) Capture(ctx context.Context, w *workspace.Workspace, declared 
 	p.stderr = output.child
 	defer func() {
 		p.stderr = nil
-		if err != nil {
+		problem, died := (*evidence.Error)(nil), errors.As(err, new(*guard.DiedError))
+		if err != nil && !died {
 			output.show()
 		}
 		output.close()
+		if died && errors.As(err, &problem) {
+			problem.Detail = output.lastLines()
+		}
 	}()
 	timeout = cmp.Or(timeout, max(time.Minute, declared.StartupTimeout))
 	c := &capturer{Program: p, w: w, declared: declared, adm: adm, timeout: timeout, output: output}
@@ -179,9 +190,6 @@ func (c *capturer) all(ctx context.Context, versions []string) error {
 	err := group.Wait()
 	if died := dead.Load(); died != nil && err == nil {
 		if !slices.ContainsFunc(c.views, func(s *clientView) bool { return s.shown != nil }) {
-			c.output.show()
-			c.output.close()
-			died.Detail = c.output.lastLines()
 			return died
 		}
 		err = died
@@ -243,8 +251,13 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 		hint := "variables that it needs must be set, and named under variables in hallmark.toml; " +
 			"a kind that it cannot list is left out with surface_kinds"
 		if c.w.Home != "" { // whose servers get what their client's entry sets
-			hint = "start its command by hand and look at what it says: it may need a variable, which its client's " +
-				"entry can set"
+			hint = "it may need a variable, which its client's entry can set"
+		}
+		switch died := errors.As(err, new(*guard.DiedError)); {
+		case c.w.Home != "" && !died:
+			hint = "start its command by hand and look at what it says: " + hint
+		case died:
+			hint = cmp.Or(c.tellNode(), hint) + "; '" + c.shownCommand() + "' shows all that it says"
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
 			Err: fmt.Errorf("its surface could not be captured: %w", err)}
@@ -254,6 +267,59 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	}
 	return nil
 }
+
+// shownCommand is the command line of the program, for a person who starts it by hand.
+func (p *Program) shownCommand() string {
+	words := slices.Clone(p.Args)
+	if p.Executable != nil && len(words) > 0 {
+		words[0] = p.Executable.Path()
+	}
+	return host.QuoteArguments(launcher.Redact(words))
+}
+
+// tellNode says that the package of a script is for a newer Node.js than the one that starts it; "" if nothing says so.
+func (p *Program) tellNode() string {
+	if p.Runtime == nil || len(p.Args) < 2 || !filepath.IsAbs(p.Args[1]) ||
+		strings.TrimSuffix(filepath.Base(p.Runtime.Path), ".exe") != "node" {
+		return ""
+	}
+	for dir := filepath.Dir(p.Args[1]); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		data, err := host.ReadFile(filepath.Join(dir, "package.json"), maxPackageFile)
+		if err != nil || data == nil {
+			continue
+		}
+		var file struct {
+			Engines struct {
+				Node string `json:"node"`
+			} `json:"engines"`
+		}
+		_ = surface.DecodeKnown(data, &file) // of one that cannot be read nothing is said
+		if wanted := file.Engines.Node; isNewerNode(wanted, p.Runtime.Version) {
+			return fmt.Sprintf("its package is for Node.js %s, and this is Node.js %s: install that, and run the "+
+				"command again", surface.Escape(wanted), p.Runtime.Version)
+		}
+		break
+	}
+	return ""
+}
+
+// isNewerNode reports whether the lowest version that a range of npm names is of a later major version than have.
+func isNewerNode(wanted, have string) bool {
+	lowest := 0
+	for _, m := range nodeVersions().FindAllStringSubmatch(wanted, -1) {
+		if major, err := strconv.Atoi(m[2]); err == nil && m[1] == "" && (lowest == 0 || major < lowest) {
+			lowest = major
+		}
+	}
+	major, err := strconv.Atoi(have)
+	return err == nil && major < lowest
+}
+
+// nodeVersions matches the versions of a range of npm: below which it ends, or in general; and their major version.
+var nodeVersions = spelling.Form(`(<=?\s*v?)?(\d+)(?:\.[\dxX*]+)*`)
+
+// maxPackageFile bounds a package.json of which a hint tells, in bytes.
+const maxPackageFile = 1 << 20
 
 // noteDeath stores err, unless there is one before it, if it is about a process that died, and returns any other error.
 func noteDeath(dead *atomic.Pointer[evidence.Error], err error) error {

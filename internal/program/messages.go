@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ const (
 	lastMessage      = 500 * time.Millisecond
 	messagesPatience = 10 * time.Second // until what was held back is shown to a person who waits
 	maxHeld          = 64 << 10         // bytes of it
-	maxLast          = 5                // lines that the error of a server that died repeats, of at most tailSize bytes
+	maxLast          = 5                // lines that the error of a server that died has, of at most tailSize bytes
 )
 
 // messages collects what the processes of one capture print, and holds it back until show, or for
@@ -103,12 +104,14 @@ func (m *messages) close() {
 	m.read.Close()
 }
 
-// lastLines returns the last lines that the server printed, for the detail of an error. They are
-// complete only after close.
+// lastLines returns the last lines that the server printed, for the detail of an error: without blank and indented
+// ones, which are a traceback. They are complete only after close.
 func (m *messages) lastLines() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lines := strings.SplitAfter(strings.TrimRight(string(m.last.kept), "\r\n"), "\n")
+	lines := slices.DeleteFunc(strings.SplitAfter(string(m.last.kept), "\n"), func(line string) bool {
+		return strings.TrimSpace(line) == "" || strings.ContainsAny(line[:1], " \t")
+	})
 	return closure.OutputDetail(m.name, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
 }
 

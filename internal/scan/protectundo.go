@@ -61,6 +61,29 @@ func UndoProtect(ctx context.Context, h *host.Host, home string, names []string)
 	return undone, errors.Join(failed...)
 }
 
+// lockedServers are the names of the servers in the lock of the user's own clients.
+func lockedServers(h *host.Host) []string {
+	w, err := workspace.Peek(h, h.Places.Config)
+	if err != nil || w.ReadFiles() != nil { // of which protect and undo say why
+		return nil
+	}
+	return w.Lock.Servers()
+}
+
+// Unused returns the servers that are locked for the user's own clients and that no entry of r starts, as one that was
+// removed by hand. r is a scan of all files; it returns none if one of them cannot be read.
+func (r *Result) Unused(h *host.Host) []string {
+	if unread, _ := r.Unread(); len(unread) > 0 {
+		return nil
+	}
+	own := host.RealPath(h.Places.Config)
+	return slices.DeleteFunc(lockedServers(h), func(name string) bool {
+		return slices.ContainsFunc(r.Servers, func(s Server) bool {
+			return s.Runs != nil && s.Runs.Project == own && s.Runs.Name == name
+		})
+	})
+}
+
 // rewrittenIn are the projects whose servers entries of the user's files were rewritten to start.
 type rewrittenIn struct {
 	dirs   []string
@@ -70,6 +93,14 @@ type rewrittenIn struct {
 
 // rewrittenName is what an entry is called, and the server that it starts now.
 type rewrittenName struct{ entry, server string }
+
+// add adds names of servers of the project in dir.
+func (r *rewrittenIn) add(dir string, names ...rewrittenName) {
+	if !slices.Contains(r.dirs, dir) {
+		r.dirs = append(r.dirs, dir)
+	}
+	r.names[dir] = append(r.names[dir], names...)
+}
 
 // choose returns the servers of the project in dir that names name, by themselves or by their entry, and adds both to
 // known. Without names it returns all.
@@ -86,15 +117,14 @@ func (r rewrittenIn) choose(dir string, names []string, known map[string]bool) (
 // rewritten reads which entries of the user's files were rewritten. named says that the user named servers.
 func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []error, err error) {
 	r.names = map[string][]rewrittenName{}
-	add := func(dir string, names ...rewrittenName) {
-		if !slices.Contains(r.dirs, dir) {
-			r.dirs = append(r.dirs, dir)
-		}
-		r.names[dir] = append(r.names[dir], names...)
-	}
 	own := host.RealPath(h.Places.Config)
 	if _, err := os.Stat(own); err == nil {
-		add(own)
+		r.add(own)
+	}
+	var locked []clients.Original // of servers whose entries may be gone, or in other files
+	for _, name := range lockedServers(h) {
+		locked = append(locked, clients.Original{Project: own, Change: clients.Change{Name: name}})
+		r.add(own, rewrittenName{name, name})
 	}
 	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: home, Getenv: h.Getenv})
 	if err != nil {
@@ -115,23 +145,28 @@ func rewritten(h *host.Host, home string, named bool) (r rewrittenIn, failed []e
 		kept, err := clients.LoadOriginals(f.Path)
 		if err != nil && !slices.Contains(r.unread, f.Path) {
 			r.unread = append(r.unread, f.Path)
-			failed = append(failed, evidence.Errorf(evidence.Validation, f.Path, "bring back a copy of "+
-				clients.OriginalsPath(f.Path)+"; or write by hand what the entries are to start, and remove it",
-				fmt.Errorf("what its entries were is not known: %w", err)))
+			failed = append(failed, unknownOriginals(f.Path, err))
 		}
 		servers, _ := clients.Load(f) // Unpin says why they cannot be read
-		for _, o := range kept {
+		for _, o := range slices.Concat(kept, locked) {
 			if o.Project == "" || o.Added != "" {
 				continue
 			}
 			for _, x := range namesOf(o, servers) {
 				if !slices.Contains(r.names[o.Project], x) {
-					add(o.Project, x)
+					r.add(o.Project, x)
 				}
 			}
 		}
 	}
 	return r, failed, nil
+}
+
+// unknownOriginals says that the originals of a client's file cannot be read.
+func unknownOriginals(path string, err error) error {
+	return evidence.Errorf(evidence.Validation, path, "bring back a copy of "+clients.OriginalsPath(path)+
+		"; or write by hand what the entries are to start, and remove it",
+		fmt.Errorf("what its entries were is not known: %w", err))
 }
 
 // namesOf returns what the entries are called that start the server of an original: its own, and what its client

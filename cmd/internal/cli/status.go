@@ -75,7 +75,11 @@ func statusCommand(a *app.App) *cobra.Command {
 				unread, _ := found.Unread()
 				return writeHook(a.Stdout, servers, unread...)
 			}
-			return reportStatus(a, found, servers, asJSON)
+			var unused []string
+			if len(o.Clients) == 0 && !o.Project { // all files of the user's clients were read
+				unused = found.Unused(h)
+			}
+			return reportStatus(a, found, servers, unused, asJSON)
 		}),
 	}
 	addScanFlags(c, &o)
@@ -125,18 +129,20 @@ func findServers(ctx context.Context, a *app.App, h *host.Host, o scan.Options) 
 	return found, servers, nil
 }
 
-// reportStatus prints what each server is, and fails if a client's file could not be read.
-func reportStatus(a *app.App, found *scan.Result, servers []scan.Server, asJSON bool) error {
+// reportStatus prints what each server is, and fails if a client's file could not be read. unused are names of servers
+// that are locked and that no client starts.
+func reportStatus(a *app.App, found *scan.Result, servers []scan.Server, unused []string, asJSON bool) error {
 	unread, all := found.Unread()
 	err := errors.Join(all...)
 	if asJSON {
 		return a.WriteJSON(struct {
 			app.Outcome
 			Servers []scan.Server     `json:"servers"`
+			Unused  []string          `json:"unused,omitempty"`
 			Unread  []scan.UnreadFile `json:"unread,omitempty"`
-		}{app.OutcomeOf(policy.Verdict{}, err), servers, unread}, err)
+		}{app.OutcomeOf(policy.Verdict{}, err), servers, unused, unread}, err)
 	}
-	if failed := writeStatus(a.Stdout, found, servers); err == nil || failed != nil {
+	if failed := writeStatus(a.Stdout, found, servers, unused); err == nil || failed != nil {
 		return failed
 	}
 	a.Note("unreadable: %s", evidence.Count(len(unread), "file"))
@@ -144,7 +150,7 @@ func reportStatus(a *app.App, found *scan.Result, servers []scan.Server, asJSON 
 }
 
 // writeStatus prints a line for each server, the files that could not be read, and what to type next.
-func writeStatus(out io.Writer, found *scan.Result, servers []scan.Server) error {
+func writeStatus(out io.Writer, found *scan.Result, servers []scan.Server, unused []string) error {
 	w := &failing{to: out}
 	unread := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
 		return f.Evidence.Rule == launcher.RuleUnreadable
@@ -163,6 +169,11 @@ func writeStatus(out io.Writer, found *scan.Result, servers []scan.Server) error
 		fmt.Fprintln(w)
 		writeFolded(w, surface.Escape(f.Evidence.Subject)+": "+said, "  ")
 		fmt.Fprint(w, hint)
+	}
+	if len(unused) > 0 {
+		fmt.Fprintln(w)
+		writeFolded(w, surface.Escape(strings.Join(unused, ", "))+": still locked, and no client starts it any more. "+
+			"Unlock it: 'hallmark undo "+host.QuoteArguments(unused)+"'", "  ")
 	}
 	if next := nextCommand(servers); next != "" {
 		fmt.Fprintln(w)

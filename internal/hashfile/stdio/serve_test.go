@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/hang"
 )
@@ -172,8 +171,11 @@ func TestQuietLines(t *testing.T) {
 
 // TestStreamEnds: a byte order mark begins the stream, and its last line has no end.
 func TestStreamEnds(t *testing.T) {
-	c := begin(t, "\ufeff"+`{"jsonrpc":"2.0","id":"hello","method":"ping"}`, echo)
-	go func() { time.Sleep(50 * time.Millisecond); c.in.Close() }()
+	c := begin(t, "", echo)
+	go func() {
+		io.WriteString(c.in, "\ufeff"+`{"jsonrpc":"2.0","id":"hello","method":"ping"}`) // until all of it is read
+		c.in.Close()
+	}()
 	if got := c.line(); !strings.Contains(got, `"hello"`) {
 		t.Error(got)
 	}
