@@ -16,7 +16,8 @@ import (
 
 // FindChanged notes of each guarded server why 'hallmark run' refuses it: the files of one that is a program of this
 // machine differ from the lock, or what starts it is not what was approved. What the store has of packages is not
-// looked at: that is hashed, and made anew, when they start. A project that cannot be read is left to the scan, which says so.
+// looked at: that is hashed, and made anew, when they start. A project that cannot be read is left to the scan, which
+// says so.
 func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error {
 	projects := map[string]*workspace.Workspace{}
 	for i, s := range servers {
