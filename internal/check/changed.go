@@ -7,15 +7,17 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
-// FindChanged notes of each guarded server that is a program of this machine, and whose files differ from the lock, why
-// 'hallmark run' refuses it. Packages are not looked at: what the store has of them is hashed, and made anew, when they
-// start. A project that cannot be read is left to the scan, which says so.
+// FindChanged notes of each guarded server why 'hallmark run' refuses it: the files of one that is a program of this
+// machine differ from the lock, or what starts it is not what was approved. What the store has of packages is not
+// looked at: that is hashed, and made anew, when they start. A project that cannot be read is left to the scan, which
+// says so.
 func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error {
 	projects := map[string]*workspace.Workspace{}
 	for i, s := range servers {
@@ -53,11 +55,15 @@ func FindChanged(ctx context.Context, h *host.Host, servers []scan.Server) error
 	return nil
 }
 
-// judgeFiles judges a locked server that is a program of this machine, and its files; any other server is allowed.
+// judgeFiles judges what this machine has of a locked server: the program, its files, and what starts it.
 func judgeFiles(ctx context.Context, w *workspace.Workspace, name string) (policy.Verdict, error) {
 	entry, locked := w.Lock.Server(name)
-	if !locked || !entry.Source.Local() {
+	if !locked {
 		return policy.Verdict{}, nil
+	}
+	if !entry.Source.Local() {
+		starter := kind.StarterEvidence(w, name, entry)
+		return policy.Judge(policy.Check, policy.Settings{}, starter.About(w.ServerEntry(name))), nil
 	}
 	report, err := checkServer(ctx, w, w.Logs(trail.Options{}), name, Options{Offline: true})
 	report = slices.DeleteFunc(report, isDrift) // of which a note says more

@@ -80,7 +80,6 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 	s, ok = e.readServer(f)
 	s.Secrets = e.findSecrets()
 	defer func() { s.Disabled = s.Disabled || f.off }()
-	_, url := e.holder().FirstFilled(urlKeys...)
 	switch {
 	case !ok && e.isPartOf(clientOf(f.Client)):
 		s.Disabled, s.Starts = e.isDisabled(), StartsClient
@@ -92,18 +91,29 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 	case !ok:
 		s.Disabled = e.isDisabled()
 		s.Problem = "has neither a command nor a URL that can be read"
-	case e.duplicateKey() != "":
-		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
-	case s.Command != "" && url != "":
-		s.Problem = "has both a command and a URL, of which clients take one or the other"
-	case e.holder() != e.value && !e.value.Get("command").IsEmpty():
-		s.Problem = "has two commands, of which clients take one or the other"
-	case len(e.presentCommandKeys()) > 1:
-		s.Problem = "has both command and cmd, of which clients take one or the other"
-	case e.hasUnreadableArgument():
-		s.Problem = "has an argument that is not a text"
+	default:
+		s.Problem = e.findAmbiguity()
 	}
 	return s, ok
+}
+
+// findAmbiguity returns why clients may start different servers for e, which starts or reaches one; "" if they do not.
+func (e entry) findAmbiguity() string {
+	_, url := e.holder().FirstFilled(urlKeys...)
+	_, starts := e.findLaunch()
+	switch {
+	case e.duplicateKey() != "":
+		return fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
+	case starts && url != "":
+		return "has both a command and a URL, of which clients take one or the other"
+	case e.holder() != e.value && !e.value.Get("command").IsEmpty():
+		return "has two commands, of which clients take one or the other"
+	case len(e.presentCommandKeys()) > 1:
+		return "has both command and cmd, of which clients take one or the other"
+	case e.hasUnreadableArgument():
+		return "has an argument that is not a text"
+	}
+	return ""
 }
 
 // findSecrets returns the names of the variables and headers of e that have a secret as their value.

@@ -23,7 +23,7 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	case format != JSON:
 		return nil, c, fmt.Errorf("%+q is reached by its URL, which is not rewritten in a file of this form", s.Name)
 	}
-	if s.DuplicateKey() != "" {
+	if s.Ambiguity() != "" {
 		return nil, c, uneditable
 	}
 	was := s.entry.value

@@ -146,8 +146,8 @@ func filledIn(values map[string]string) map[string]string {
 	return values
 }
 
-// DuplicateKey returns a key that the entry has more than once, of which clients take one or the other; "" for none.
-func (s Server) DuplicateKey() string { return s.entry.duplicateKey() }
+// Ambiguity returns why clients may start different servers for the entry, which a scan refuses too; "" if they do not.
+func (s Server) Ambiguity() string { return s.entry.findAmbiguity() }
 
 // variableNames returns the keys of an object, or the texts of a list up to "=". It never returns values.
 func variableNames(n *Node) []string {

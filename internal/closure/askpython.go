@@ -68,7 +68,7 @@ type PythonPackage struct {
 func AskPython(ctx context.Context, h *host.Host, python,
 	path string, packages []PythonPackage) (*PythonAnswer, error) {
 	fault := func(err error) (*PythonAnswer, error) {
-		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)
+		return nil, evidence.Errorf(evidence.Operation, python, silentHint(python, "install pip for this python"), err)
 	}
 	if packages == nil {
 		packages = []PythonPackage{}

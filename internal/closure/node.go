@@ -30,7 +30,9 @@ func AskRuntime(ctx context.Context, w *workspace.Workspace, name string, number
 	q Question) (*project.Runtime, error) {
 	answer, err := Ask(ctx, w.Host, q)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, q.Path, "", err)
+		return nil, &evidence.Error{Kind: evidence.Operation, Subject: q.Path, Err: err,
+			Detail: OutputDetail(filepath.Base(q.Path), answer.Messages),
+			Hint:   silentHint(q.Path, "run it by hand: it must start")}
 	}
 	exe, version, ok := strings.Cut(strings.TrimSpace(string(answer.Stdout)), "\n")
 	parts := strings.Split(strings.TrimSpace(version), ".")

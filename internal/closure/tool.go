@@ -3,6 +3,7 @@ package closure
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,13 +67,27 @@ func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
+	behind, err := foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
+	if err != nil && evidence.ClassOf(err) != evidence.Refused {
+		err = evidence.Errorf(evidence.Operation, name, silentHint(found, ""), err)
+	}
+	return behind, err
+}
+
+// silentHint is the hint of an error for a program that does not answer a question; otherwise, if it is no shim.
+func silentHint(path, otherwise string) string {
+	manager, _ := foreign.ShimManager(path)
+	if manager == "" {
+		return otherwise
+	}
+	return fmt.Sprintf("run '%s which %s' in your home directory: it must name the program there, "+
+		"without a project's file of versions", manager, filepath.Base(path))
 }
 
 // NotFoundError returns the error for a program that was not found, with a hint how to get it. If
-// the program was found but refused, it returns that error unchanged.
+// the program was found but cannot be started, it returns that error unchanged.
 func NotFoundError(err error, subject, hint string) error {
-	if evidence.ClassOf(err) == evidence.Refused {
+	if !errors.Is(err, foreign.ErrNotFound) || errors.As(err, new(*evidence.Error)) {
 		return err
 	}
 	return evidence.Errorf(evidence.Operation, subject, hint, err)
@@ -81,7 +96,7 @@ func NotFoundError(err error, subject, hint string) error {
 // FindUV finds the user's uv; "" if there is none, in which case pip is used.
 func FindUV(ctx context.Context, h *host.Host, dir string) string {
 	uv, err := Find(ctx, h, "uv", dir)
-	if evidence.ClassOf(err) == evidence.Refused {
+	if err != nil && !errors.Is(err, foreign.ErrNotFound) {
 		h.Logger.Warn("pip is asked in place of uv: " + err.Error())
 	}
 	return uv

@@ -2,6 +2,8 @@ package closure
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -189,6 +191,33 @@ func TestFindUV(t *testing.T) {
 	at := m.write(m.w.Path("uv"), says("uv"))
 	m.bin = m.w.Dir
 	if uv := FindUV(t.Context(), m.w.Host, t.TempDir()); uv != "" || !strings.Contains(m.log.String(), at) {
+		t.Errorf("%q, %s", uv, &m.log)
+	}
+}
+
+// A version manager that has no version for the whole user says so, and nobody is told to install what is there.
+func TestFindShimWithoutVersion(t *testing.T) {
+	m := newMachine(t)
+	m.write(filepath.Join(m.bin, "npm"), "#!/bin/sh\nexec asdf exec \"npm\" \"$@\"\n")
+	m.write(filepath.Join(m.bin, "uv"), "#!/bin/sh\nexec asdf exec \"uv\" \"$@\"\n")
+	m.write(filepath.Join(m.bin, "asdf"), "#!/bin/sh\necho 'No version is set for command' $2 >&2\nexit 126\n")
+	_, err := Find(t.Context(), m.w.Host, "npm", t.TempDir())
+	err = NotFoundError(err, "npm:notes", "install Node.js")
+	if text := fmt.Sprint(err); !strings.Contains(text, "No version is set for command npm") ||
+		!strings.Contains(text, "hint: run 'asdf which npm' in your home directory") ||
+		strings.Contains(text, "install") {
+		t.Error(err)
+	}
+	for name, ask := range map[string]func(context.Context, *workspace.Workspace, string) (*project.Runtime, error){
+		"node": FindNode, "python3": FindPython} {
+		m.write(filepath.Join(m.bin, name), "#!/bin/sh\nexec asdf exec \""+name+"\" \"$@\"\n")
+		_, err := ask(t.Context(), m.w, m.bin+":/bin:/usr/bin")
+		if text := fmt.Sprint(err); !strings.Contains(text, "No version is set for command "+name) ||
+			!strings.Contains(text, "hint: run 'asdf which "+name+"' in your home directory") {
+			t.Error(err)
+		}
+	}
+	if uv := FindUV(t.Context(), m.w.Host, t.TempDir()); uv != "" || !strings.Contains(m.log.String(), "for command uv") {
 		t.Errorf("%q, %s", uv, &m.log)
 	}
 }

@@ -69,7 +69,8 @@ func ResolveShim(ctx context.Context, path, dir string, environ []string, checko
 		Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout,
 		Environ: environ, Time: shimTime, Output: 64 << 10})
 	if err != nil {
-		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts: %w", path, name, err)
+		said, _, _ := strings.Cut(strings.TrimSpace(string(out.Messages)), "\n")
+		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts: %w: %+q", path, name, err, said)
 	}
 	found := strings.TrimSpace(string(out.Stdout))
 	if !filepath.IsAbs(found) || strings.ContainsAny(found, "\r\n") {

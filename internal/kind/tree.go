@@ -243,10 +243,16 @@ func (k ecosystem) Check(ctx context.Context, l Locked) (evidence.Report, error)
 		return nil, err
 	}
 	report = append(report, named...)
-	if k.inspectRuntime != nil { // which is done when it is about to build
-		return report, nil
+	return append(report, StarterEvidence(l.Workspace, name, entry)...), nil
+}
+
+// StarterEvidence compares what starts a locked server on this machine with what was approved. A compiler starts none:
+// it is compared when it is about to build.
+func StarterEvidence(w *workspace.Workspace, name string, entry project.ServerLock) evidence.Report {
+	if k, ok := Of(entry.Source).(ecosystem); ok && k.inspectRuntime != nil {
+		return nil
 	}
-	return append(report, program.RuntimeEvidence(l.Workspace, name, l.Approval)...), nil
+	return program.RuntimeEvidence(w, name, w.Approvals.Servers[name])
 }
 
 // Slots returns the trees of all platforms.

@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/guard/process"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -182,7 +183,12 @@ func (r *entryReview) choose(ctx context.Context) (done bool, err error) {
 		r.approval.Path = w.Host.Getenv("PATH")
 	}
 	var same bool
-	if r.out.Runtime, same, err = findRuntime(ctx, w, r.declared, &r.entry, r.approval); err != nil {
+	r.out.Runtime, same, err = findRuntime(ctx, w, r.declared, &r.entry, r.approval)
+	if errors.Is(err, foreign.ErrNotFound) { // it was moved, as by a version manager that has another version now
+		r.approval.Path = w.Host.Getenv("PATH")
+		r.out.Runtime, same, err = findRuntime(ctx, w, r.declared, &r.entry, r.approval)
+	}
+	if err != nil {
 		return false, err
 	}
 	if !same {

@@ -333,9 +333,8 @@ func refuseUnguardable(s clients.Server) error {
 		return refuse("take it out if the server does without it",
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
 	}
-	if key := s.DuplicateKey(); key != "" {
-		return refuse("leave one of the two", fmt.Errorf("has two members called %+q, of which clients take one or "+
-			"the other", key))
+	if why := s.Ambiguity(); why != "" {
+		return refuse("write one command with texts as its arguments, or one URL", errors.New(why))
 	}
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))

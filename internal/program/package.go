@@ -40,7 +40,7 @@ func OpenInterpreter(ctx context.Context, w *workspace.Workspace, name string, a
 	image, err := open(rt.Path)
 	if err != nil {
 		return p, evidence.Errorf(evidence.Operation, rt.Path,
-			"run 'hallmark pin "+name+"' again if it was moved", err)
+			"if it was moved or replaced, run 'hallmark review "+name+"'", err)
 	}
 	p.Executable = image
 	p.UseRuntime(image, rt.Version, approval.Runtime)

@@ -454,6 +454,8 @@ func (s *ProtectedServer) fail() {
 		s.Reason, s.Hint = missing.Error(), mend
 	case s.Hint == "" && errors.Is(s.Err, foreign.ErrNotFound):
 		s.Hint = "install the program, or " + mend
+	case s.Hint == "" && evidence.ClassOf(s.Err) == evidence.Refused:
+		s.Hint = mend
 	}
 }
 

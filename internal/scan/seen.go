@@ -29,6 +29,9 @@ type News string
 const (
 	NewEntry     News = "new"
 	ChangedEntry News = "changed" // it starts something else
+	// LostEntry is one that was protected, and that its client or its user wrote anew. It stays so until it is
+	// protected again, or given up with 'hallmark undo'.
+	LostEntry News = "unprotected"
 )
 
 // maxSeen bounds the file of what was seen, in bytes, and maxSeenEntries the entries in it.
@@ -83,7 +86,9 @@ func (r *Result) FindNews(ctx context.Context, h *host.Host, o Options) error {
 		place := digestOf(s.Client, realFile(o.Dir, s.File), s.Scope, s.Name)
 		times[place]++ // a file may have a member twice
 		key := digestOf(s.Client) + "-" + digestOf(place, strconv.Itoa(times[place]))
-		now.Entries[key] = before.compare(key, s)
+		if now.Entries[key] = before.compare(key, s); isLost(o.Dir, s) {
+			s.News = LostEntry
+		}
 	}
 	if len(now.Entries) > maxSeenEntries {
 		return fmt.Errorf("there are more than %d servers", maxSeenEntries)
@@ -137,6 +142,22 @@ func (before seenServers) compare(key string, s *Server) (starts string) {
 		s.News = ChangedEntry
 	}
 	return starts
+}
+
+// isLost reports whether the entry of s was rewritten to start hallmark run, was not given back, and starts something
+// else now.
+func isLost(dir string, s *Server) bool {
+	if s.State != StateOpen && s.State != StatePinned && s.State != StateVerified || s.Runs != nil {
+		return false
+	}
+	file := s.File
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	kept, _ := clients.LoadOriginals(file) // 'hallmark undo' says why they cannot be read
+	return slices.ContainsFunc(kept, func(o clients.Original) bool {
+		return o.Added == "" && o.Scope == s.Scope && o.Name == s.Name
+	})
 }
 
 // readSeen reads the file of what was seen. One that is missing, or damaged, holds nothing; one of a later version is

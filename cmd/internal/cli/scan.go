@@ -262,6 +262,8 @@ func showServer(b *strings.Builder, s scan.Server, looked *time.Time) {
 	fmt.Fprintf(b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
 	showCover(b, s)
 	switch {
+	case s.News == scan.LostEntry:
+		b.WriteString("    open     it was protected, and its entry was written anew; 'hallmark undo' gives it up\n")
 	case s.News == scan.NewEntry && looked != nil:
 		fmt.Fprintf(b, "    new      it was not there on %s\n", looked.Local().Format("2006-01-02 15:04"))
 	case s.News == scan.ChangedEntry && looked != nil:

@@ -209,7 +209,9 @@ func writeHook(w io.Writer, servers []scan.Server, unread ...scan.UnreadFile) er
 		case rank <= 2:
 			what = statusWords[rank].word
 		case s.News != "" && (s.State == scan.StateOpen || s.State == scan.StatePinned):
-			what = string(s.News) + " since you looked last, not protected"
+			if what = newsText(s.News); s.News != scan.LostEntry {
+				what += ", not protected"
+			}
 		default:
 			continue
 		}
@@ -282,11 +284,19 @@ func showStatus(w io.Writer, servers []scan.Server, declared []string) {
 	for _, s := range servers {
 		text := statusText(s)
 		if s.News != "" {
-			text = string(s.News) + " since you looked last: " + text
+			text = newsText(s.News) + ": " + text
 		}
 		t.add(statusWords[rankOf(s)].word, surface.Escape(s.Name), clients.Title(s.Client), surface.Escape(text))
 	}
 	t.writeTo(w)
+}
+
+// newsText says how an entry differs from what was seen before.
+func newsText(n scan.News) string {
+	if n == scan.LostEntry {
+		return "no longer protected"
+	}
+	return string(n) + " since you looked last"
 }
 
 // statusText says what a server is, and of one that is not protected why.
