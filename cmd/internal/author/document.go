@@ -468,14 +468,9 @@ Nothing is sent or fetched.`,
 func reportIssues(a *app.App, name string, issues serverjson.Issues, values placeholders, asJSON bool) error {
 	var failed error
 	if n := len(issues.Errors()); n > 0 {
-		warnings := 0 // notes, which are info, are none
-		for _, issue := range issues {
-			if issue.Severity == serverjson.SeverityWarning {
-				warnings++
-			}
-		}
 		failed = values.lead(evidence.Errorf(evidence.Validation, name, document.RemakeHint(name, issues),
-			fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"), evidence.Count(warnings, "warning"))))
+			fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"),
+				evidence.Count(len(issues)-n, "warning"))))
 	}
 	if asJSON {
 		if issues == nil {
