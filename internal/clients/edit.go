@@ -58,20 +58,10 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	if err != nil {
 		return nil, c, fmt.Errorf("%+q: %w", s.Name, err)
 	}
-	slices.SortFunc(edits, func(a, b splice) int { return a.start - b.start })
-	start, end := edits[0].start, edits[len(edits)-1].end
-	var now strings.Builder
-	at := start
-	for _, e := range edits {
-		if e.start < at || e.end < e.start || e.end > len(data) {
-			return nil, c, fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
-		}
-		now.Write(data[at:e.start])
-		now.WriteString(e.text)
-		at = e.end
+	out, err := applyEdits(data, edits, &c)
+	if err != nil {
+		return nil, c, err
 	}
-	c.Was, c.Now = string(data[start:end]), now.String()
-	out := slices.Concat(data[:start], []byte(c.Now), data[end:])
 	// Read again what was written: the file must mean what was asked for.
 	again, err := findEntry(out, FileAt(c.File), c)
 	if err != nil {
@@ -81,6 +71,28 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 		return nil, c, fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
 	}
 	return out, c, nil
+}
+
+// applyEdits returns data with edits in any order, and enters in c what was there and is now.
+func applyEdits(data []byte, edits []splice, c *Change) ([]byte, error) {
+	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", c.Name)
+	if len(edits) == 0 {
+		return nil, uneditable
+	}
+	slices.SortFunc(edits, func(a, b splice) int { return a.start - b.start })
+	start, end := edits[0].start, edits[len(edits)-1].end
+	var now strings.Builder
+	at := start
+	for _, e := range edits {
+		if e.start < at || e.end < e.start || e.end > len(data) {
+			return nil, uneditable
+		}
+		now.Write(data[at:e.start])
+		now.WriteString(e.text)
+		at = e.end
+	}
+	c.Was, c.Now = string(data[start:end]), now.String()
+	return slices.Concat(data[:start], []byte(c.Now), data[end:]), nil
 }
 
 // findEntry returns the entry of c in data, the bytes of f. The error wraps [ErrGone] if there is none.

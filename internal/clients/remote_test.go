@@ -99,3 +99,38 @@ func TestRewriteRemote(t *testing.T) {
 		}
 	}
 }
+
+// What Codex sends as headers from a literal or its own environment, a program gets in variables.
+func TestRewriteHeadersOfCodex(t *testing.T) {
+	headers := map[string]string{"A": "MCP_X_A", "X-Own": "OWN", "Authorization": "TOKEN"}
+	const run = "command = \"h\"\nargs = [\"run\"]\n"
+	for text, want := range map[string]string{ // of Codex, whose headers become variables, too
+		"[mcp_servers.x]\nurl = \"https://a\"\nbearer_token_env_var = \"TOKEN\"\n": "[mcp_servers.x]\n" + run + "env_vars = [\"TOKEN\"]\n",
+		"[mcp_servers.x]\nbearer_token_env_var = \"TOKEN\" # mine\n# and\nurl = \"https://a\"\nenabled = true": "[mcp_servers.x] # mine\n# and\n" +
+			run + "env_vars = [\"TOKEN\"]\nenabled = true",
+		"[mcp_servers.x]\r\nhttp_headers = { A = \"b\" }\r\nurl = \"https://a\"\r\nenv_http_headers = { X-Own = \"OWN\" }\r\n": "[mcp_servers.x]\r\ncommand = \"h\"\r\n" +
+			"args = [\"run\"]\r\nenv = { MCP_X_A = \"b\" }\r\nenv_vars = [\"OWN\"]\r\n",
+		"[mcp_servers.x]\nurl = \"https://a\"\n[mcp_servers.x.http_headers]\nA = \"b\"\n": "",
+		"[mcp_servers.x]\nurl = \"https://a\"\nhttp_headers.A = \"b\"\n":                  "",
+		"[mcp_servers]\nx = { url = \"https://a\", http_headers = { A = \"b\" } }\n":      "",
+	} {
+		f := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
+		servers, err := Parse(f, []byte(text))
+		if err != nil || len(servers) != 1 {
+			t.Fatal(err, servers)
+		}
+		given := map[string]string{}
+		for _, header := range servers[0].Headers {
+			given[header] = headers[header]
+		}
+		out, change, err := RewriteRemote([]byte(text), servers[0], "h", []string{"run"}, given)
+		if (err == nil) != (want != "") || string(out) != want {
+			t.Errorf("%q: %v, %q", text, err, out)
+		}
+		if err == nil {
+			if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
+				t.Errorf("%q is restored as %q, %v", text, back, err)
+			}
+		}
+	}
+}

@@ -45,6 +45,9 @@ const (
 	StartsClient  Starts = "client"  // a part of the client itself
 )
 
+// tokenKey is where Codex names a variable of its own environment, which it sends as "Authorization: Bearer VALUE".
+const tokenKey = "bearer_token_env_var"
+
 // Keys under which clients look for a program, a URL, headers, and environment variables.
 var (
 	launchKeys   = []string{"command", "cmd", "path", "args", "arguments"}
@@ -87,9 +90,18 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 			s.Headers = append(s.Headers, variableNames(h.Get(key))...)
 		}
 	}
+	if s.TokenVariable() != "" {
+		s.Headers = append(s.Headers, "Authorization")
+	}
 	s.Disabled = e.isDisabled() || f.off
+	s.readVerify()
+	return s, true
+}
+
+// readVerify reads what the entry says of the hash of its program.
+func (s *Server) readVerify() {
 	for _, key := range []string{"checksum", "verify"} {
-		v := e.value.Get(key)
+		v := s.entry.value.Get(key)
 		if v == nil || v.Kind != Object {
 			continue
 		}
@@ -101,7 +113,6 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 			s.Algorithm = a.Text
 		}
 	}
-	return s, true
 }
 
 // Values returns the values of the variables that the entry sets, by name, to start the server as its client would.
@@ -109,7 +120,27 @@ func (e entry) readServer(f File) (s Server, ok bool) {
 func (s Server) Values() map[string]string { return filledIn(s.valuesOf(variableKeys)) }
 
 // HeaderValues returns the values of the headers that the entry sets, by name, as [Server.Values] those of variables.
-func (s Server) HeaderValues() map[string]string { return filledIn(s.valuesOf(headerKeys[:1])) }
+func (s Server) HeaderValues() map[string]string { return filledIn(s.valuesOf(headerKeys[:2])) }
+
+// EnvironmentHeaders returns the variables of its own environment whose values the client sends as headers, by header.
+func (s Server) EnvironmentHeaders() map[string]string {
+	out := s.valuesOf(headerKeys[2:])
+	if token := s.TokenVariable(); token != "" {
+		out["Authorization"] = token
+	}
+	return out
+}
+
+// TokenVariable returns the one of [Server.EnvironmentHeaders] that is sent behind "Bearer "; "" for none.
+func (s Server) TokenVariable() string {
+	if token := s.entry.holder().Get(tokenKey); token != nil && token.Kind == Text {
+		return token.Text
+	}
+	return ""
+}
+
+// SetsHeaders reports whether a member of an entry with a URL says what its headers are.
+func SetsHeaders(key string) bool { return key == tokenKey || slices.Contains(headerKeys, key) }
 
 // valuesOf returns the texts that the entry has under keys, by name.
 func (s Server) valuesOf(keys []string) map[string]string {

@@ -66,14 +66,14 @@ func (a *adoption) failures() (all []*Pinned, errs []error) {
 }
 
 // values returns the values that a client gives a declared server in its variables.
-func (a *adoption) values(s project.Server) map[string]string {
+func (a *adoption) values(s project.Server, getenv func(string) string) map[string]string {
 	out := map[string]string{}
 	if a == nil {
 		return out
 	}
 	for _, e := range a.entries {
 		if e.as == s.Name {
-			addGiven(out, s, e.Server)
+			addGiven(out, s, e.Server, getenv)
 		}
 	}
 	return out
@@ -91,7 +91,7 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 		servers, _ := clients.Load(f) // of a file that cannot be read nothing is known
 		for _, e := range servers {
 			if runs(w, e, s.Name) {
-				addGiven(out, s, e)
+				addGiven(out, s, e, w.Host.Getenv)
 			}
 		}
 	}
@@ -99,12 +99,17 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 }
 
 // addGiven adds the values to out that an entry gives a server in variables that it may have, or will once it is
-// rewritten.
-func addGiven(out map[string]string, s project.Server, e clients.Server) {
+// rewritten. getenv looks up what its client takes from its own environment.
+func addGiven(out map[string]string, s project.Server, e clients.Server, getenv func(string) string) {
 	may := slices.Concat(s.Variables, s.HeaderVariables())
 	for name, value := range e.Values() {
 		if slices.Contains(may, name) && !clients.ChangesHallmark(name) {
 			out[name] = value
+		}
+	}
+	for _, name := range e.EnvironmentHeaders() {
+		if slices.Contains(may, name) && !clients.ChangesHallmark(name) && getenv(name) != "" {
+			out[name] = getenv(name)
 		}
 	}
 	variables := headerVariables(e)
@@ -296,6 +301,9 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		mine.Headers = map[string]string{}
 		for header, variable := range headerVariables(s) {
 			mine.Headers[header] = "${" + variable + "}"
+			if header == "Authorization" && variable == s.TokenVariable() {
+				mine.Headers[header] = "Bearer ${" + variable + "}"
+			}
 		}
 	}
 	if s.EnvFile != "" {
@@ -328,7 +336,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 // same members make a scan refuse it then.
 func refuseUnguardable(s clients.Server) error {
 	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
-	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && key == "headers" })
+	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && clients.SetsHeaders(key) })
 	if len(unknown) > 0 {
 		return refuse("take it out if the server does without it",
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
@@ -339,9 +347,12 @@ func refuseUnguardable(s clients.Server) error {
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))
 	}
-	filled := s.HeaderValues()
-	for _, header := range s.Headers {
-		if _, ok := filled[header]; !ok {
+	filled, taken := s.HeaderValues(), s.EnvironmentHeaders()
+	for i, header := range s.Headers {
+		if slices.ContainsFunc(s.Headers[:i], func(other string) bool { return strings.EqualFold(other, header) }) {
+			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
+		}
+		if _, ok := filled[header]; !ok && taken[header] == "" {
 			return refuse("write its value, or leave the server to its client",
 				fmt.Errorf("has the header %+q, which its client fills in", header))
 		}
@@ -481,7 +492,12 @@ func sameCommand(a, b project.Server) bool {
 // header.
 func headerVariables(s clients.Server) map[string]string {
 	out, used := map[string]string{}, map[string]bool{}
+	taken := s.EnvironmentHeaders()
 	for _, header := range slices.Sorted(slices.Values(s.Headers)) {
+		if taken[header] != "" {
+			out[header] = taken[header]
+			continue
+		}
 		name := unnamedRE().ReplaceAllString("MCP_"+s.Name+"_"+header, "_")
 		name = strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 		for used[name] {
