@@ -104,33 +104,42 @@ func TestProtectRemote(t *testing.T) {
 		t.Errorf("given back:\n%s", text)
 	}
 
-	// Codex takes the token from its own environment, and passes it on to the program.
+	// Other clients fill the token in: Codex from its own environment, which it passes on, Visual Studio Code by asking.
 	description.Store("Echoes.")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	file = filepath.Join(home, ".codex", "config.toml")
-	entries = fmt.Sprintf("[mcp_servers.tickets]\nurl = %q # ours\nbearer_token_env_var = \"TICKETS_TOKEN\"\n", server.URL)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	want(1, "the variable TICKETS_TOKEN is not set\n    hint: set the variable, and run the command again", "protect", "--yes")
-	t.Setenv("TICKETS_TOKEN", "s3cret-of-tickets")
-	want(0, "1 of 1 server protected", "protect", "--yes")
-	if text := read(); !strings.HasSuffix(text, "env_vars = [\"TICKETS_TOKEN\"] # ours\n") {
-		t.Errorf("rewritten:\n%s", text)
-	}
-	s = g.converse("2025-11-25", "run", "tickets", "--project", config)
-	if got := s.ask(`tools/call {"name":"echo","arguments":{"text":"hi"}}`); !strings.Contains(string(got.Result), `"hi"`) {
-		t.Errorf("%s %+v", got.Result, got.Error)
-	}
-	s.end()
-	want(0, "protected  tickets", "status")
-	want(0, "restored  tickets in "+file, "undo")
-	if text := read(); text != entries {
-		t.Errorf("given back:\n%s", text)
+	for _, c := range []struct{ file, text, variable, value, line string }{
+		{".codex/config.toml", "[mcp_servers.tickets]\nurl = %q # ours\nbearer_token_env_var = \"TICKETS_TOKEN\"\n",
+			"TICKETS_TOKEN", "s3cret-of-tickets", "\nenv_vars = [\"TICKETS_TOKEN\"] # ours\n"},
+		{".config/Code/User/mcp.json", `{"servers": {"tickets": {"url": %q, "headers": {"Authorization": "Bearer ${input:pat}"}}}}`,
+			"MCP_TICKETS_AUTHORIZATION", "Bearer s3cret-of-tickets", `"env": {"MCP_TICKETS_AUTHORIZATION": "Bearer ${input:pat}"}`},
+	} {
+		file, entries = filepath.Join(home, c.file), fmt.Sprintf(c.text, server.URL)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want(4, "which its client fills in\n    hint: set "+c.variable+" to its value where you run this", "protect", "--yes")
+		t.Setenv(c.variable, c.value)
+		want(0, "1 of 1 server protected", "protect", "--yes")
+		if text := read(); !strings.Contains(text, c.line) {
+			t.Errorf("rewritten:\n%s", text)
+		}
+		s = g.converse("2025-11-25", "run", "tickets", "--project", config)
+		if got := s.ask(`tools/call {"name":"echo","arguments":{"text":"hi"}}`); !strings.Contains(string(got.Result), `"hi"`) {
+			t.Errorf("%s %+v", got.Result, got.Error)
+		}
+		s.end()
+		want(0, "protected  tickets", "status")
+		want(0, "restored  tickets in "+file, "undo")
+		if text := read(); text != entries {
+			t.Errorf("given back:\n%s", text)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -99,7 +99,7 @@ func givenVariables(w *workspace.Workspace, s project.Server) map[string]string 
 }
 
 // addGiven adds the values to out that an entry gives a server in variables that it may have, or will once it is
-// rewritten. getenv looks up what its client takes from its own environment.
+// rewritten. getenv looks up what its client fills in.
 func addGiven(out map[string]string, s project.Server, e clients.Server, getenv func(string) string) {
 	may := slices.Concat(s.Variables, s.HeaderVariables())
 	for name, value := range e.Values() {
@@ -107,15 +107,11 @@ func addGiven(out map[string]string, s project.Server, e clients.Server, getenv 
 			out[name] = value
 		}
 	}
-	for _, name := range e.EnvironmentHeaders() {
-		if slices.Contains(may, name) && !clients.ChangesHallmark(name) && getenv(name) != "" {
-			out[name] = getenv(name)
-		}
-	}
-	variables := headerVariables(e)
-	for header, value := range e.HeaderValues() {
-		if slices.Contains(may, variables[header]) {
-			out[variables[header]] = value
+	filled := e.HeaderValues()
+	for header, name := range headerVariables(e) {
+		value := cmp.Or(filled[header], getenv(name))
+		if value != "" && slices.Contains(may, name) && !clients.ChangesHallmark(name) {
+			out[name] = value
 		}
 	}
 }
@@ -293,7 +289,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", err
 	}
 	if w.Home != "" {
-		if err := refuseUnguardable(s); err != nil {
+		if err := refuseUnguardable(s, w.Host.Getenv); err != nil {
 			return "", err
 		}
 	}
@@ -333,8 +329,8 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 }
 
 // refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
-// same members make a scan refuse it then.
-func refuseUnguardable(s clients.Server) error {
+// same members make a scan refuse it then. getenv looks up what its client fills in.
+func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
 	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && clients.SetsHeaders(key) })
 	if len(unknown) > 0 {
@@ -347,13 +343,13 @@ func refuseUnguardable(s clients.Server) error {
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))
 	}
-	filled, taken := s.HeaderValues(), s.EnvironmentHeaders()
+	variables, filled := headerVariables(s), s.HeaderValues()
 	for i, header := range s.Headers {
 		if slices.ContainsFunc(s.Headers[:i], func(other string) bool { return strings.EqualFold(other, header) }) {
 			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
 		}
-		if _, ok := filled[header]; !ok && taken[header] == "" {
-			return refuse("write its value, or leave the server to its client",
+		if _, ok := filled[header]; !ok && getenv(variables[header]) == "" {
+			return refuse("set "+variables[header]+" to its value where you run this; later starts get it from the client",
 				fmt.Errorf("has the header %+q, which its client fills in", header))
 		}
 	}
