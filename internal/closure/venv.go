@@ -89,7 +89,7 @@ func sameDir(home, exe string) bool {
 }
 
 // SharesPackages reports whether the environment in dir takes the packages of its interpreter, too, as it does unless
-// its pyvenv.cfg says otherwise. Versions of Python read that in different ways, so anything but a plain "false" counts.
+// its pyvenv.cfg says otherwise. Versions of Python read that in different ways, so all but one plain "false" counts.
 func SharesPackages(dir string) (bool, error) {
 	values, err := readVenv(filepath.Join(dir, "pyvenv.cfg"), "include-system-site-packages")
 	shares := func(value string) bool { return strings.ToLower(value) != "false" }

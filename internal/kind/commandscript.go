@@ -301,7 +301,8 @@ func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 			continue
 		}
 		for _, name := range image.Chain {
-			inPath, dir := slices.Contains(filepath.SplitList(p.Path), filepath.Dir(name)), filepath.Dir(filepath.Dir(name))
+			bin := filepath.Dir(name)
+			inPath, dir := slices.Contains(filepath.SplitList(p.Path), bin), filepath.Dir(bin)
 			if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && (w.Contains(dir) || !inPath) {
 				return dir
 			}
