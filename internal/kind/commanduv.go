@@ -244,14 +244,16 @@ func findUVEnvironment(dir string) (env, makes string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		file := filepath.Join(at, "pyproject.toml")
 		text, err := host.ReadFile(file, maxScript)
-		var values map[string]any
-		if err == nil {
-			err = tomltext.Explain(toml.Unmarshal(text, &values))
+		var values struct {
+			Tool struct{ UV struct{ Workspace any } }
+		}
+		if err == nil { // uv skips the mark, too
+			err = tomltext.Explain(toml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &values))
 		}
 		if err != nil {
 			return "", "", fmt.Errorf("%s cannot be read, which uv would read: %w", surface.Escape(file), err)
 		}
-		if text != nil && (projectDir == "" || bytes.Contains(text, []byte("[tool.uv.workspace]"))) {
+		if text != nil && (projectDir == "" || values.Tool.UV.Workspace != nil) {
 			projectDir = at
 		}
 		if _, err := os.Stat(filepath.Join(at, ".venv", "pyvenv.cfg")); err == nil && nearest == "" {
