@@ -93,7 +93,7 @@ type Target struct {
 	// started: their hashes cover all that the command line names.
 	Direct bool
 
-	inner []string // the command line in the wrapper
+	inner []string // the command line in the wrapper, or in all of them that are cmd
 	adds  bool     // the wrapper has options or variables of its own, or another one around it has
 	words []string // all arguments as they were given
 }
@@ -102,10 +102,10 @@ type Target struct {
 // nothing but start the command, as "cmd /c npx ..." does.
 func (t Target) Alone() bool { return t.Wrapper == "" || !t.adds }
 
-// Unwrap returns a command line without a "cmd /c" that does nothing but start the rest of it.
+// Unwrap returns a command line without a "cmd /c" that does nothing but start the rest of it; an opaque one as it is.
 func Unwrap(command string, args []string) (string, []string) {
-	if t := Parse(command, args); t.Wrapper == "cmd" && !t.adds {
-		return Unwrap(t.inner[0], t.inner[1:])
+	if t := Parse(command, args); t.Wrapper == "cmd" && !t.adds && t.Opaque == "" {
+		return t.inner[0], t.inner[1:]
 	}
 	return command, args
 }

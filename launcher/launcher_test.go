@@ -329,6 +329,7 @@ func TestUnwrap(t *testing.T) {
 		"cmd /c npx notes & evil":                        "cmd /c npx notes & evil",
 		"cmd /c env A=b npx notes":                       "cmd /c env A=b npx notes",
 		"cmd /c":                                         "cmd /c",
+		"cmd /c cmd /c cmd /c cmd /c cmd /c npx notes":   "cmd /c cmd /c cmd /c cmd /c cmd /c npx notes",
 		"npx -y notes":                                   "npx -y notes",
 	} {
 		words := strings.Fields(line)
@@ -339,5 +340,8 @@ func TestUnwrap(t *testing.T) {
 	}
 	if command, args := Unwrap("cmd", []string{"/c", "npx -y notes"}); command != "npx" || len(args) != 2 {
 		t.Errorf("%s %q", command, args)
+	}
+	if command, args := Unwrap("cmd", []string{"/c", "", "npx"}); command != "cmd" || len(args) != 3 {
+		t.Errorf("nothing is started: %s %q", command, args)
 	}
 }

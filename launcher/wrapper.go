@@ -123,17 +123,17 @@ func skipAssignments(words []word) (rest []word, bad string) {
 // readWrapped reads the command that a wrapper starts: the first of words. adds says that the wrapper does more than
 // that.
 func readWrapped(wrapper string, words []word, depth int, adds bool) Target {
-	if len(words) == 0 {
+	if len(words) == 0 || words[0].text == "" {
 		return opaqueTarget(wrapper, wrapper+" without a command", nil)
 	}
 	t := parse(words[0].text, words[1:], depth+1)
 	if t.Launcher == "" {
 		t.File = words[0].text
 	}
-	t.Wrapper, t.Direct, t.adds, t.inner = wrapper, false, t.adds || adds, make([]string, len(words))
-	for i, w := range words {
-		t.inner[i] = w.text
+	if t.Wrapper != "cmd" {
+		t.inner = texts(words)
 	}
+	t.Wrapper, t.Direct, t.adds = wrapper, false, t.adds || adds
 	return t
 }
 

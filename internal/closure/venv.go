@@ -33,8 +33,8 @@ var libraryLoaders = spelling.Form(
 	`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
 
 // pythonStartPath returns the path under which to start the python that was found at found and is
-// exe after all links. It refuses one whose pyvenv.cfg (beside it or above) or *._pth lies in the
-// checkout: these choose the directory of Python's whole standard library.
+// exe after all links. It refuses one whose pyvenv.cfg or *._pth lies in the checkout, where these
+// choose the directory of Python's whole standard library, and one with a pyvenv.cfg beside it.
 func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) {
 	if err := refuseOwnLibrary(w, exe); err != nil {
 		return "", err
@@ -45,23 +45,26 @@ func pythonStartPath(w *workspace.Workspace, found, exe string) (string, error) 
 		if err != nil || len(pth) > 0 && w.Contains(pth[0]) {
 			return "", errors.Join(err, fmt.Errorf("%s beside it says where its library is", "a file *._pth"))
 		}
-		for _, dir := range []string{dir, filepath.Dir(dir)} {
-			config := filepath.Join(dir, "pyvenv.cfg")
-			home, err := venvHome(config)
-			switch {
-			case errors.Is(err, os.ErrNotExist):
-				continue
-			case err != nil:
-				return "", fmt.Errorf("%s: %w", config, err)
-			case w.Contains(home):
-				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config,
-					surface.Escape(home))
-			case (w.Contains(config) || runtime.GOOS != "windows") && !sameDir(home, exe):
-				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config,
-					surface.Escape(home), exe)
-			}
-			return found, nil
+		beside := filepath.Join(dir, "pyvenv.cfg")
+		if _, err := os.Lstat(beside); err == nil {
+			return "", fmt.Errorf("remove %s: versions of python differ in whether they read it, or the one above it",
+				surface.Escape(beside))
 		}
+		config := filepath.Join(filepath.Dir(dir), "pyvenv.cfg")
+		home, err := venvHome(config)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return "", fmt.Errorf("%s: %w", config, err)
+		case w.Contains(home):
+			return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config,
+				surface.Escape(home))
+		case (w.Contains(config) || runtime.GOOS != "windows") && !sameDir(home, exe):
+			return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config,
+				surface.Escape(home), exe)
+		}
+		return found, nil
 	}
 	return exe, nil
 }
@@ -85,11 +88,12 @@ func sameDir(home, exe string) bool {
 	})
 }
 
-// SharesPackages reports whether the environment in dir takes the packages of its interpreter, too. Versions of Python
-// read pyvenv.cfg in different ways, so anything but one plain "false", or nothing, counts.
+// SharesPackages reports whether the environment in dir takes the packages of its interpreter, too, as it does unless
+// its pyvenv.cfg says otherwise. Versions of Python read that in different ways, so all but one plain "false" counts.
 func SharesPackages(dir string) (bool, error) {
 	values, err := readVenv(filepath.Join(dir, "pyvenv.cfg"), "include-system-site-packages")
-	return slices.ContainsFunc(values, func(value string) bool { return strings.ToLower(value) != "false" }), err
+	shares := func(value string) bool { return strings.ToLower(value) != "false" }
+	return len(values) == 0 || slices.ContainsFunc(values, shares), err
 }
 
 // readVenv returns what the lines of a pyvenv.cfg that begin with a key say.

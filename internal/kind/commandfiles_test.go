@@ -71,7 +71,7 @@ var readsCases = []readsCase{
 			"src/json.py":                                                          "", "src/more.py": "edited", "srv/bin/x.py": "", "srv/RECORD": "",
 		},
 		free: map[string]string{
-			".venv/bin/activate": "", ".venv/pyvenv.cfg": "home = ${MACHINE}\nversion = 3", ".venv/.gitignore": "*",
+			".venv/bin/activate": "", ".venv/pyvenv.cfg": "home = ${MACHINE}\ninclude-system-site-packages = false\nversion = 3", ".venv/.gitignore": "*",
 			".venv/lib/python3.11/site-packages/told-1.dist-info/RECORD": "",
 			".venv/lib/python3.11/site-packages/__pycache__/told.pyc":    "",
 			"hallmark.toml": "edited", "hallmark.lock": "", "hallmark.surfaces/notes.json": "", ".git/HEAD": "",
@@ -288,7 +288,7 @@ func makeReadsWorld(t *testing.T, c readsCase) *readsWorld {
 		s.write(name, text)
 	}
 	if dir := filepath.Dir(filepath.Dir(c.command)); filepath.Base(c.command) == "python3" && dir != "." {
-		s.write(dir+"/pyvenv.cfg", "home = "+s.path)
+		s.write(dir+"/pyvenv.cfg", "home = "+s.path+"\ninclude-system-site-packages = false")
 		s.write(c.command, "-> "+filepath.Join(s.path, "python3"))
 	}
 	s.server = project.Server{Name: "notes", Command: c.command, Arguments: c.args, Tree: c.tree, Data: c.data}

@@ -301,11 +301,10 @@ func findEnvironment(w *workspace.Workspace, p *program.Program) string {
 			continue
 		}
 		for _, name := range image.Chain {
-			inPath := slices.Contains(filepath.SplitList(p.Path), filepath.Dir(name))
-			for _, dir := range []string{filepath.Dir(name), filepath.Dir(filepath.Dir(name))} {
-				if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && (w.Contains(dir) || !inPath) {
-					return dir
-				}
+			bin := filepath.Dir(name)
+			inPath, dir := slices.Contains(filepath.SplitList(p.Path), bin), filepath.Dir(bin)
+			if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && (w.Contains(dir) || !inPath) {
+				return dir
 			}
 		}
 	}

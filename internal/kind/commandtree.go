@@ -96,11 +96,10 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 	if err != nil {
 		return err
 	}
-	if project := filepath.Dir(env); p.Environment != "" {
-		if _, ok := t.inside(host.RealPath(project)); !ok {
-			return fmt.Errorf("the project %s is not in the directory %s", wire.Quoted(host.RelativeTo(w.Dir, project)),
-				wire.Quoted(s.Tree))
-		}
+	project, inEnv := filepath.Dir(env), host.IsBelow(host.RealPath(env), p.Script.File)
+	if _, ok := t.inside(host.RealPath(project)); p.Environment != "" && !inEnv && !ok {
+		return fmt.Errorf("the project %s is not in the directory %s", wire.Quoted(host.RelativeTo(w.Dir, project)),
+			wire.Quoted(s.Tree))
 	}
 	env = host.RealPath(env)
 	rel, ok := t.inside(env)

@@ -83,11 +83,15 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	return c, found, nil
 }
 
-// startModule runs a module of an environment as "python -m" does, but for what startConsole leaves out.
+// startModule runs a module of an environment as "python -m" does, but for what startConsole leaves out, and only from
+// the file that was found: python may have a module of its own, a package or compiled code of that name.
 const startModule = `import sys
 if sys.path[0] == "": del sys.path[0]
-import runpy
-_, module, *sys.argv[1:] = sys.argv[1:]
+import importlib.util, os, runpy
+file, module, *sys.argv[1:] = sys.argv[1:]
+found = importlib.util.find_spec(module)
+if not found or not found.has_location or not os.path.samefile(found.origin, file):
+    sys.exit("python takes module %s from %s, not from %s" % (module, found and found.origin, file))
 runpy.run_module(module, run_name="__main__", alter_sys=True)`
 
 // throughModule is throughEnvironment for "python -m MODULE", where the python is that of an environment which the
@@ -103,9 +107,8 @@ func (c commandLine) throughModule(module string) (_ commandLine, found environm
 	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err != nil {
 		return c, found, nil
 	}
-	inside := strings.ReplaceAll(module, ".", "/")
-	for _, file := range []string{inside + "/__main__.py", inside + ".py"} {
-		files, err := fs.Glob(os.DirFS(env), sitePackages+file)
+	for _, module := range []string{module + ".__main__", module} {
+		files, err := fs.Glob(os.DirFS(env), sitePackages+strings.ReplaceAll(module, ".", "/")+".py")
 		if err != nil || len(files) != 1 {
 			continue
 		}
@@ -241,14 +244,16 @@ func findUVEnvironment(dir string) (env, makes string, err error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		file := filepath.Join(at, "pyproject.toml")
 		text, err := host.ReadFile(file, maxScript)
-		var values map[string]any
-		if err == nil {
-			err = tomltext.Explain(toml.Unmarshal(text, &values))
+		var values struct {
+			Tool struct{ UV struct{ Workspace any } }
+		}
+		if err == nil { // uv skips the mark, too
+			err = tomltext.Explain(toml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &values))
 		}
 		if err != nil {
 			return "", "", fmt.Errorf("%s cannot be read, which uv would read: %w", surface.Escape(file), err)
 		}
-		if text != nil && (projectDir == "" || bytes.Contains(text, []byte("[tool.uv.workspace]"))) {
+		if text != nil && (projectDir == "" || values.Tool.UV.Workspace != nil) {
 			projectDir = at
 		}
 		if _, err := os.Stat(filepath.Join(at, ".venv", "pyvenv.cfg")); err == nil && nearest == "" {

@@ -416,10 +416,11 @@ func restoreCopies(f clients.File, data []byte, original clients.Original,
 	return data, copies
 }
 
-// forgetFile returns the change after which nothing is kept of the entries of a file that is gone.
+// forgetFile returns the change after which nothing is kept of the entries of a file that is gone, but of those that
+// were moved to another.
 func (r *restoration) forgetFile(f clients.File, kept []clients.Original) ([]durable.File, error) {
 	left := slices.DeleteFunc(slices.Clone(kept), func(o clients.Original) bool {
-		own := isOwnOriginal(r.w, f, o) && slices.Contains(r.names, o.ServerName())
+		own := isOwnOriginal(r.w, f, o) && slices.Contains(r.names, o.ServerName()) && !r.moved[o.ServerName()]
 		if own && o.Added == "" {
 			r.w.Host.Logger.Warn(fmt.Sprintf("%+q has nothing to be given back: its file is gone", o.Name),
 				"file", f.Path)

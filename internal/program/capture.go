@@ -257,7 +257,10 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 		case c.w.Home != "" && !died:
 			hint = "start its command by hand and look at what it says: " + hint
 		case died:
-			hint = cmp.Or(c.tellNode(), hint) + "; '" + c.shownCommand() + "' shows all that it says"
+			hint = cmp.Or(c.tellNode(), hint)
+			if shown := c.shownCommand(); shown != "" {
+				hint += "; '" + shown + "' shows all that it says"
+			}
 		}
 		return &evidence.Error{Subject: name, Kind: evidence.Operation, Hint: hint,
 			Err: fmt.Errorf("its surface could not be captured: %w", err)}
@@ -268,11 +271,17 @@ func (c *capturer) one(ctx context.Context, s *clientView) error {
 	return nil
 }
 
-// shownCommand is the command line of the program, for a person who starts it by hand.
-func (p *Program) shownCommand() string {
-	words := slices.Clone(p.Args)
-	if p.Executable != nil && len(words) > 0 {
-		words[0] = p.Executable.Path()
+// shownCommand is the command line of the program, for a person who starts it by hand: as it is declared where what is
+// started holds code of Hallmark's own, as that of a module of python does; "" if nothing is declared.
+func (c *capturer) shownCommand() string {
+	words := slices.Clone(c.Args)
+	switch {
+	case slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "\n") }):
+		if words = append([]string{c.declared.Command}, c.declared.Arguments...); words[0] == "" {
+			return ""
+		}
+	case c.Executable != nil && !filepath.IsAbs(words[0]):
+		words[0] = c.Executable.Path()
 	}
 	return host.QuoteArguments(launcher.Redact(words))
 }
@@ -305,14 +314,14 @@ func (p *Program) tellNode() string {
 
 // isNewerNode reports whether the lowest version that a range of npm names is of a later major version than have.
 func isNewerNode(wanted, have string) bool {
-	lowest := 0
+	var majors []int
 	for _, m := range nodeVersions().FindAllStringSubmatch(wanted, -1) {
-		if major, err := strconv.Atoi(m[2]); err == nil && m[1] == "" && (lowest == 0 || major < lowest) {
-			lowest = major
+		if major, err := strconv.Atoi(m[2]); err == nil && m[1] == "" {
+			majors = append(majors, major)
 		}
 	}
 	major, err := strconv.Atoi(have)
-	return err == nil && major < lowest
+	return err == nil && len(majors) > 0 && major < slices.Min(majors)
 }
 
 // nodeVersions matches the versions of a range of npm: below which it ends, or in general; and their major version.

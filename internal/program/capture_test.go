@@ -122,6 +122,7 @@ func TestNewerNode(t *testing.T) {
 	for wanted, want := range map[string]bool{
 		">=22": true, "^22.12.0 || >=24": true, "v22.x": true, ">= 21.0.0 < 30": true, "~21.5": true,
 		"": false, "*": false, ">=18": false, "^18 || >=22": false, "20": false, "<=22": false, "<22.0.0": false, "lts": false,
+		"0.12 || >=22": false,
 	} {
 		if isNewerNode(wanted, "20") != want {
 			t.Errorf("%q is newer than 20: %t", wanted, !want)

@@ -104,14 +104,18 @@ func (m *messages) close() {
 	m.read.Close()
 }
 
-// lastLines returns the last lines that the server printed, for the detail of an error: without blank and indented
-// ones, which are a traceback. They are complete only after close.
+// lastLines returns the last lines that the server printed, for the detail of an error: without blank ones, and without
+// those that are indented, as a traceback is, unless all are. They are complete only after close.
 func (m *messages) lastLines() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lines := slices.DeleteFunc(strings.SplitAfter(string(m.last.kept), "\n"), func(line string) bool {
-		return strings.TrimSpace(line) == "" || strings.ContainsAny(line[:1], " \t")
+		return strings.TrimSpace(line) == ""
 	})
+	indented := func(line string) bool { return line[0] == ' ' || line[0] == '\t' }
+	if plain := slices.DeleteFunc(slices.Clone(lines), indented); len(plain) > 0 {
+		lines = plain
+	}
 	return closure.OutputDetail(m.name, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
 }
 

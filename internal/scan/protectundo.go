@@ -61,13 +61,16 @@ func UndoProtect(ctx context.Context, h *host.Host, home string, names []string)
 	return undone, errors.Join(failed...)
 }
 
-// lockedServers are the names of the servers in the lock of the user's own clients.
+// lockedServers are the names of the servers in the lock of the user's own clients that no facet brought.
 func lockedServers(h *host.Host) []string {
 	w, err := workspace.Peek(h, h.Places.Config)
 	if err != nil || w.ReadFiles() != nil { // of which protect and undo say why
 		return nil
 	}
-	return w.Lock.Servers()
+	return slices.DeleteFunc(w.Lock.Servers(), func(name string) bool {
+		entry, _ := w.Lock.Server(name)
+		return entry.Launch.Facet != ""
+	})
 }
 
 // Unused returns the servers that are locked for the user's own clients and that no entry of r starts, as one that was

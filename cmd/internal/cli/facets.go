@@ -191,7 +191,12 @@ func addCommand(a *app.App) *cobra.Command {
 		if add, err = facets.Locate(c.Context(), h, f.dir, page, add, f.o); err != nil {
 			return nil, err
 		}
-		return addOrChoose(a, c, h, f, add, r.skills)
+		added, err := addOrChoose(a, c, h, f, add, r.skills)
+		if err != nil && f.o.Registry != "" { // which hallmark.toml does not name yet
+			flag := "--registry " + host.QuoteArguments([]string{f.o.Registry})
+			err = namingError{err, flagNamer(c.Root(), []string{flag})}
+		}
+		return added, err
 	})
 	f.register(a, c, true)
 	f.addYesFlag(c)

@@ -70,7 +70,7 @@ func nameFlag(a *app.App, c *cobra.Command, flags ...string) {
 	}
 }
 
-// flagNamer adds the first of the flags that it knows to each command in a text that names no project. In a JSON
+// flagNamer adds the first of the flags that it knows to each command in a text that has none and no project. In a JSON
 // document quotes are escaped.
 func flagNamer(root *cobra.Command, flags []string) func(string) string {
 	named := regexp.MustCompile("'" + root.Name() + ` ([a-z][^'\n]*)'`)
@@ -82,7 +82,8 @@ func flagNamer(root *cobra.Command, flags []string) func(string) string {
 		return named.ReplaceAllStringFunc(said, func(whole string) string {
 			line := named.FindStringSubmatch(whole)[1]
 			c, _, err := root.Find(strings.Fields(line))
-			if err != nil || strings.Contains(line, "--global") || strings.Contains(line, "--project") {
+			has := func(flag string) bool { return strings.Contains(line, strings.Fields(flag)[0]) }
+			if err != nil || has("--global") || has("--project") || slices.ContainsFunc(flags, has) {
 				return whole
 			}
 			i := slices.IndexFunc(flags, func(flag string) bool {

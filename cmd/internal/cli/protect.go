@@ -162,11 +162,11 @@ func itemCount(s *scan.ProtectedServer) string {
 	return ", " + evidence.Count(s.Items, "item") + " shown to a model"
 }
 
-// escapeLines escapes a text of several lines, which stay.
+// escapeLines escapes a text of several lines, which stay. What a program said is escaped in it already.
 func escapeLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = surface.Escape(line)
+		lines[i] = surface.EscapeSentence(line)
 	}
 	return strings.Join(lines, "\n  ")
 }
