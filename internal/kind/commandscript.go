@@ -279,10 +279,11 @@ func ignoreBytecode(p *program.Program) {
 	ignoresVariables := slices.ContainsFunc(s.Words, func(w string) bool { // those of python
 		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
+	// Also where python itself ignores them: other pythons that the script starts do not.
+	p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
 	words := []string{"-B", "-X", "pycache_prefix=" + os.DevNull}
 	switch {
 	case !ignoresVariables:
-		p.RuntimeVariables = append(p.RuntimeVariables, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
 	case s.First:
 		p.InterpreterWords = words
 	default:

@@ -349,7 +349,7 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
 		}
 		if _, ok := filled[header]; !ok && getenv(variables[header]) == "" {
-			return refuse("set "+variables[header]+" to its value where you run this; later starts get it from the client",
+			return refuse("set "+variables[header]+" to its value where you run this; its client fills it in later",
 				fmt.Errorf("has the header %+q, which its client fills in", header))
 		}
 	}
