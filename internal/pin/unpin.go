@@ -512,8 +512,12 @@ func stillStarted(w *workspace.Workspace, f clients.File, data []byte, names []s
 		}
 		started := ""
 		if declared, ok := w.Config.Servers[line.Name]; ok && declared.Command != "" {
-			_, command, args := launcher.DescribeInner(append([]string{declared.Command}, declared.Arguments...))
-			started = ", as " + project.ConfigFile + " has it (command = " + command + ", arguments = " + args + ")"
+			started = ", as " + project.ConfigFile + " has it"
+			line := append([]string{declared.Command}, declared.Arguments...)
+			if slices.Equal(launcher.Redact(line), line) {
+				_, command, args := launcher.DescribeInner(line)
+				started += " (command = " + command + ", arguments = " + args + ")"
+			}
 		}
 		out[line.Name] = evidence.Errorf(evidence.Refused, f.Path,
 			fmt.Sprintf("restore %s from version control or a backup; "+
