@@ -106,8 +106,10 @@ func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err er
 			return errors.Join(failed, err)
 		}
 	}
-	a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
-		evidence.Count(len(r.Found), "new finding"))
+	if err == nil || r.Records > 0 {
+		a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
+			evidence.Count(len(r.Found), "new finding"))
+	}
 	return err
 }
 
