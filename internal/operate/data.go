@@ -36,6 +36,9 @@ type Place struct{ Data, Database, Blobs string }
 // dataHint is for a directory that cannot be used.
 const dataHint = "does the directory of --data have room, and may you write there?"
 
+// archivesHint is for an archive that is not there.
+const archivesHint = "a backup of the database has no archives: copy blobs to --data, or name the bucket with --blobs"
+
 // openDatabase opens the database of the registry at p, which may be serving.
 func openDatabase(ctx context.Context, p Place, create bool) (db database, err error) {
 	file := filepath.Join(p.Data, "registry.db")
@@ -76,7 +79,7 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
 	more, err := blobs.ExportArchives(ctx, db, open, w)
 	if err != nil {
-		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
+		err = evidence.Errorf(evidence.Operation, "export", archivesHint, err)
 	}
 	return n + more, err
 }
