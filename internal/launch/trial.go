@@ -73,7 +73,8 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 	defer remove()
 	info, err := os.Stat(path)
 	if err != nil {
-		return t, document.OpenError(path, err)
+		return t, evidence.Errorf(evidence.ClassOf(document.OpenError(path, err)), path, whatIsTried,
+			errors.Unwrap(err))
 	}
 	x := &trying{Trial: t, host: h, path: path, work: work, beside: "."}
 	if t.Packed = info.IsDir(); t.Packed {
