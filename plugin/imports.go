@@ -226,9 +226,11 @@ func (u *usage) classify(b *resolver, s site, enqueue func(string)) {
 		return
 	case strings.HasPrefix(specifier, "#"):
 		// the targets of a package.json are classified with it
-		if !b.hasImports(s.file) || path.Base(s.file) == "package.json" || isUnclear(specifier[1:]) ||
-			hasRelativeSegment(specifier[1:]) {
+		switch {
+		case isUnclear(specifier[1:]), hasRelativeSegment(specifier[1:]), path.Base(s.file) == "package.json":
 			put(u.computed, s.file)
+		case !b.hasImports(s.file): // the package.json beside dist/ is no part of the plugin
+			put(u.forbidden, specifier)
 		}
 		return
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):

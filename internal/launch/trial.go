@@ -24,6 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // TrialOptions say how a package is tried.
@@ -72,7 +73,8 @@ func Try(ctx context.Context, h *host.Host, path string, o TrialOptions) (t *Tri
 	defer remove()
 	info, err := os.Stat(path)
 	if err != nil {
-		return t, document.OpenError(path, err)
+		return t, evidence.Errorf(evidence.ClassOf(document.OpenError(path, err)), path, whatIsTried,
+			errors.Unwrap(err))
 	}
 	x := &trying{Trial: t, host: h, path: path, work: work, beside: "."}
 	if t.Packed = info.IsDir(); t.Packed {
@@ -257,6 +259,10 @@ func (x *trying) readDocument(ctx context.Context, h *host.Host) error {
 		return evidence.Errorf(evidence.Validation, name, "write the package and its version into the document, or "+
 			"try what it names",
 			fmt.Errorf("names no package %s, which this is", x.Hashes[0].Key))
+	}
+	if of := x.Ref.Release().Version(); !x.Written && doc.Version != of {
+		x.Notes = append(x.Notes, fmt.Sprintf("%s has the version %s, and the package %s: "+
+			"each release of the server needs a version of its own", name, surface.Escape(doc.Version), of))
 	}
 	x.Owner, err = document.CheckOwner(ctx, h, doc, x.Ref)
 	return err

@@ -88,7 +88,8 @@ func ReadState(path, key string) (*State, error) {
 	}
 	w, parts, err := parseWire(data)
 	if err == nil && w.Key != key {
-		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own",
+		return nil, evidence.Errorf(evidence.Validation, path,
+			"each log has a state of its own: name another file with --state",
 			errors.New("is the state of a log with another key"))
 	}
 	if err == nil {

@@ -33,11 +33,20 @@ type database interface {
 // that is "", a directory in Data.
 type Place struct{ Data, Database, Blobs string }
 
+// dataHint is for a directory that cannot be used.
+const dataHint = "does the directory of --data have room, and may you write there?"
+
+// archivesHint is for an archive that is not there.
+const archivesHint = "a backup of the database has no archives: copy blobs to --data, or name the bucket with --blobs"
+
 // openDatabase opens the database of the registry at p, which may be serving.
 func openDatabase(ctx context.Context, p Place, create bool) (db database, err error) {
-	file, hint := filepath.Join(p.Data, "registry.db"), ""
+	file := filepath.Join(p.Data, "registry.db")
+	hint := dataHint
 	switch {
 	case p.Database != "":
+		hint = "--db names a database that exists, of a PostgreSQL server that answers and lets its user in: " +
+			"postgres://…, with the password in PGPASSFILE"
 		db, err = postgres.Open(ctx, p.Database)
 	case create:
 		if err = os.MkdirAll(p.Data, 0o700); err == nil {
@@ -51,7 +60,7 @@ func openDatabase(ctx context.Context, p Place, create bool) (db database, err e
 		}
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", hint, err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", hint, err)
 	}
 	return db, nil
 }
@@ -70,7 +79,7 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
 	more, err := blobs.ExportArchives(ctx, db, open, w)
 	if err != nil {
-		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
+		err = evidence.Errorf(evidence.Operation, "export", archivesHint, err)
 	}
 	return n + more, err
 }
@@ -79,7 +88,8 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 // file exists.
 func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	if _, err := os.Lstat(file); err == nil {
-		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // fail before the work of the export
+		return 0, evidence.Errorf(evidence.Validation, file, "choose a new name for each export",
+			fs.ErrExist) // fail before the work of the export
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".export-*.tmp")
 	if err != nil {
@@ -125,9 +135,16 @@ func Backup(ctx context.Context, p Place, file string) error {
 }
 
 // openBlobs opens the bucket with a URL or, if that is empty, the directory below data.
-func openBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+func openBlobs(ctx context.Context, data, bucket string) (b registry.Blobs, err error) {
+	hint := dataHint
 	if bucket != "" {
-		return blobs.OpenS3(ctx, bucket)
+		hint = "--blobs is s3://BUCKET/PREFIX?endpoint=URL&region=REGION"
+		b, err = blobs.OpenS3(ctx, bucket)
+	} else {
+		b, err = blobs.OpenFiles(filepath.Join(data, "blobs"))
 	}
-	return blobs.OpenFiles(filepath.Join(data, "blobs"))
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", hint, err)
+	}
+	return b, nil
 }

@@ -162,6 +162,9 @@ func (i *importer) importPage(ctx context.Context, upstream *client.Client, p *r
 	page, err := i.fetchPage(ctx, upstream, *p)
 	if err != nil {
 		hint := "run it again; it goes on where it stopped"
+		if p.Cursor == "" {
+			hint = "is it the base URL of a registry that answers? run it again when it is"
+		}
 		if problem, ok := errors.AsType[*registry.Problem](err); ok && problem.Status == 400 && p.Cursor != "" {
 			hint = "the registry does not know the cursor any more; run it again with --restart"
 		}

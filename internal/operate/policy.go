@@ -48,7 +48,7 @@ func readPolicy(o ServeOptions) (api.Policy, error) {
 	}
 	data, err := host.ReadNamed(o.PolicyFile, api.MaxPolicy)
 	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "", os.ErrNotExist)
+		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "--policy names a file that exists", os.ErrNotExist)
 	}
 	if err != nil {
 		return api.Policy{}, err

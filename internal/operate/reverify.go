@@ -222,7 +222,7 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
 				report, err := checkArchive(ctx, blobs, rec, subject)
 				for _, e := range report {
 					if e.Cause == evidence.Unreachable {
-						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject,
+						r.logger.Warn("archive not checked", "hint", archivesHint, "subject", subject,
 							"reason", e.Reason)
 					}
 				}

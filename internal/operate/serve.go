@@ -78,7 +78,7 @@ type LoginMethods struct {
 func Serve(ctx context.Context, o ServeOptions) error {
 	if o.Database == "" || o.Blobs == "" || o.TokenKeyFile == "" || o.LogKeyFile == "" {
 		if err := os.MkdirAll(o.Data, 0o700); err != nil {
-			return evidence.Errorf(evidence.Operation, "registry", "", err)
+			return evidence.Errorf(evidence.Operation, "registry", dataHint, err)
 		}
 	}
 	records, err := openDatabase(ctx, Place{Data: o.Data, Database: o.Database}, true)
@@ -88,7 +88,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	defer records.Close()
 	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "", err)
+		return err
 	}
 	client := newClient(&o.Fetch, o.AllowHosts, o.Logger, o.Limits.Checks)
 	issuer, err := openIssuer(ctx, o)

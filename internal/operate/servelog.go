@@ -90,7 +90,7 @@ func explainLogError(path string, err error) error {
 				"The log", err)
 	case errors.Is(err, log.ErrHead):
 		return evidence.Errorf(evidence.Validation, path,
-			"bring along what the key signed last ("+log.HeadsOf(path).Path+
+			"bring along the key, and what it signed last ("+log.HeadsOf(path).Path+
 				", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only "+
 				"if the key is new and never signed; where the log cannot go on, a new key takes its place with "+
 				"--replace-log", err)
@@ -98,5 +98,10 @@ func explainLogError(path string, err error) error {
 		return evidence.Errorf(evidence.Validation, path,
 			"start without --first-log, which is for the first start with a new key", err)
 	}
-	return evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
+	hint := ""
+	if evidence.ClassOf(err) == evidence.Operation {
+		hint = "--log-key-file, --db and --blobs name what exists, and this registry needs leave to write there: " +
+			"a bucket's is in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+	}
+	return evidence.Errorf(evidence.ClassOf(err), "registry", hint, err)
 }

@@ -52,7 +52,7 @@ func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) 
 		Body: bytes.NewReader(s.Packed),
 	}, report, o)
 	if sent != nil {
-		sent.Profile = string(r.Profile)
+		sent.Profile, sent.Unsigned = string(r.Profile), len(m.Signatures) == 0
 	}
 	return sent, err
 }

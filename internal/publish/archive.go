@@ -33,6 +33,7 @@ type ArchivePublication struct {
 
 	APISurface digest.Digest // published for a server that is packed from source; else zero
 	Profile    string        // of a plugin's dist.hash; else ""
+	Unsigned   bool          // a plugin that nobody signed
 }
 
 // IsArchive reports whether a file is a .facet, by its name or its first bytes.

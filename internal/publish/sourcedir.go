@@ -137,7 +137,8 @@ func (d *SourceDir) statFile(path string, refused map[string]*tree.EntryError) (
 // listServer sets Files to all files, without those of version control and the archive itself.
 func (d *SourceDir) listServer() error {
 	if _, err := d.Root.Lstat(facet.SourceFile); errors.Is(err, fs.ErrNotExist) {
-		return evidence.Errorf(evidence.Validation, "", "",
+		return evidence.Errorf(evidence.Validation, "",
+			"write facet.json, which says what a facet delivers: docs/facets.md shows one",
 			fmt.Errorf("holds neither %s nor %s", facet.ManifestFile, facet.SourceFile))
 	}
 	files, refused, err := tree.Scan(d.Root.FS(), tree.Limits{})

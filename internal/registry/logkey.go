@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -55,8 +56,9 @@ func ReadLogKey(path, origin string) (ledger.Key, error) {
 		return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)
 	}
 	if origin != "" && origin != key.Name() {
-		return ledger.Key{},
-			fmt.Errorf("log key %s: it is the key of %+q, not of %+q; a log keeps its origin", path, key.Name(), origin)
+		return ledger.Key{}, evidence.Errorf(evidence.Validation, "log key "+path,
+			"name it as before; a new name needs a new key, in another file",
+			fmt.Errorf("it is the key of %+q, not of %+q", key.Name(), origin))
 	}
 	return key, nil
 }

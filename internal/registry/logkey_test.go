@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
@@ -39,7 +40,8 @@ func TestLogKey(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if _, created, err := registry.OpenLogKey(ctx, path, "other.example.com"); err == nil || created {
+	if _, created, err := registry.OpenLogKey(ctx, path, "other.example.com"); evidence.ClassOf(err) != evidence.Validation ||
+		created || !strings.Contains(err.Error(), "hint: ") {
 		t.Errorf("another origin: %v", err)
 	}
 	if err := os.Chmod(path, 0o644); err != nil {

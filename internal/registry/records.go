@@ -165,9 +165,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrCursor   = errors.New("malformed cursor")
 	ErrTooMany  = fmt.Errorf("a name has at most %d versions", MaxVersions)
-	// ErrUnavailable is wrapped by errors that pass: a database that is restarting,
+	// ErrUnavailable is wrapped by errors that pass: a database or bucket that is restarting,
 	// out of connections or out of reach.
-	ErrUnavailable = errors.New("database unavailable")
+	ErrUnavailable = errors.New("storage unavailable")
 )
 
 // Admit is the first step of every Insert: it demands that a permits to publish rec,

@@ -38,6 +38,9 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 	var problem *evidence.Error
 	switch {
 	case errors.As(err, &refusal):
+		if f, ok := refusal.Verdict.Deciding(); ok {
+			o.Hint = refusal.Verdict.Advice(f)
+		}
 		o.Error = fmt.Sprintf("%d of %s refused", len(v.Refused()), evidence.Count(len(v.Findings), "finding"))
 		if len(v.Findings) == 0 {
 			o.Error, o.Findings = "refused", refusal.Verdict.Findings

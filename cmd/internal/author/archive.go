@@ -129,6 +129,10 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 		return err
 	}
 	reportPublished(a, p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
+	if p.Unsigned {
+		a.Note("warning: nobody signed it, and who installed a signed version is not given this one: " +
+			"'hallmark plugin sign' signs the next, after 'hash --write'")
+	}
 	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity,
 		p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
 		_, err = fmt.Fprintf(a.Stdout, "api_surface        %s\n", p.APISurface)

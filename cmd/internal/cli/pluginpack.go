@@ -135,6 +135,10 @@ is written anew, for the manifest with its signatures.`,
 	return c
 }
 
+// keyHint is for a file that is no key.
+const keyHint = "'openssl genpkey -algorithm ed25519 -out KEY.pem' makes a private key, " +
+	"and 'openssl pkey -in KEY.pem -pubout' prints the public one"
+
 // readPrivateKey reads the file of a private key, with the password that the environment has.
 func readPrivateKey(name string) (key plugin.PrivateKey, err error) {
 	text, err := readKey(name)
@@ -142,7 +146,7 @@ func readPrivateKey(name string) (key plugin.PrivateKey, err error) {
 		return key, err
 	}
 	if key, err = plugin.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD")); err != nil {
-		return key, evidence.Errorf(evidence.Validation, name, "", err)
+		return key, evidence.Errorf(evidence.Validation, name, keyHint, err)
 	}
 	return key, nil
 }
@@ -151,7 +155,7 @@ func readPrivateKey(name string) (key plugin.PrivateKey, err error) {
 func readKey(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, name, "", errors.Unwrap(err))
+		return nil, evidence.Errorf(evidence.Validation, name, keyHint, errors.Unwrap(err))
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, plugin.MaxKey+1))

@@ -40,7 +40,7 @@ func trustAddCommand(a *app.App) *cobra.Command {
 			}
 			k := plugin.TrustedKey{ID: id, Owner: owner, Added: h.Now().UTC().Truncate(time.Second)}
 			if k.Public, err = plugin.ParsePublicKey(string(text)); err != nil {
-				return evidence.Errorf(evidence.Validation, names[0], "", err)
+				return evidence.Errorf(evidence.Validation, names[0], keyHint, err)
 			}
 			if k.ID == "" {
 				k.ID = k.Public.ID()

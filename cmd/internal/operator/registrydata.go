@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,8 +107,10 @@ func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err er
 			return errors.Join(failed, err)
 		}
 	}
-	a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
-		evidence.Count(len(r.Found), "new finding"))
+	if err == nil || r.Records > 0 {
+		a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
+			evidence.Count(len(r.Found), "new finding"))
+	}
 	return err
 }
 
@@ -246,7 +249,8 @@ func backupCommand(a *app.App) *cobra.Command {
 		Long: `Write the database of a registry, as it is at one moment, to a new file, which appears
 when it is complete. To restore, stop the registry and put the file in the place of
 registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL is
-backed up with PostgreSQL's own means. Keys are files beside the database; copy them too.`,
+backed up with PostgreSQL's own means. Archives are not in the file: copy the directory
+blobs, or the bucket, after each backup. Keys are files beside the database; copy them too.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			if err := setDefaultDir(&at.Data); err != nil {
@@ -255,7 +259,8 @@ backed up with PostgreSQL's own means. Keys are files beside the database; copy 
 			if err := operate.Backup(c.Context(), at, names[0]); err != nil {
 				return err
 			}
-			a.Note("%s written", filepath.ToSlash(names[0]))
+			a.Note("%s written; the archives are not in it: copy %s as well", filepath.ToSlash(names[0]),
+				cmp.Or(at.Blobs, filepath.ToSlash(filepath.Join(at.Data, "blobs"))))
 			return nil
 		},
 	}

@@ -111,7 +111,7 @@ func TestRegistryDataCommands(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(backup), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, log, code := registry("backup", backup); code != 0 {
+	if _, log, code := registry("backup", backup); code != 0 || !strings.Contains(log, "blobs as well") {
 		t.Errorf("backup: %d %q", code, log)
 	}
 	if _, log, code := registry("backup", backup); code != 2 || !strings.Contains(log, "new name") {

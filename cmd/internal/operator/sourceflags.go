@@ -71,7 +71,8 @@ func (s *sourceFlags) readCredentials() ([]fetch.HostCredential, error) {
 	all, err := fetch.ReadCredentials(s.credentials, os.Getenv)
 	switch {
 	case errors.As(err, new(*fs.PathError)):
-		return nil, evidence.Errorf(evidence.Operation, "credentials", "", err)
+		return nil, evidence.Errorf(evidence.Operation, "credentials",
+			"--credentials names a file that you may read", err)
 	case err != nil:
 		return nil, evidence.Errorf(evidence.Validation, s.credentials, "", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
@@ -52,7 +53,8 @@ func OpenS3(ctx context.Context, rawURL string) (*S3, error) {
 func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S3, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return nil, errors.New("blobs: not a URL of the form s3://bucket/prefix?endpoint=…")
+		return nil, evidence.Errorf(evidence.Validation, "blobs", "",
+			errors.New("not a URL of the form s3://bucket/prefix?endpoint=…"))
 	}
 	b := &S3{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), wait: wait, writing: s3Client(putWait)}
 	if b.prefix != "" {
@@ -60,7 +62,7 @@ func openS3(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S
 	}
 	server, err := parseS3Server(u.Query())
 	if err != nil {
-		return nil, err
+		return nil, evidence.Errorf(evidence.Validation, "", "", err)
 	}
 	settings, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(s3Client(wait)),
 		config.WithRegion(server.region))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -19,7 +20,9 @@ func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old stri
 		return fmt.Errorf("log %+q: %s", key.Name(), fmt.Sprintf(format, args...))
 	}
 	if key.Name() == old {
-		return fault("a log is replaced by one with another key and another name")
+		return evidence.Errorf(evidence.Validation, fmt.Sprintf("log %+q", old),
+			"put its key away, leave what it signed last where it is, and begin the log that takes its place with "+
+				"--log-origin and a new name", errors.New("a log is replaced by one with another key and another name"))
 	}
 	note, tag, err := loadNewest(ctx, heads)
 	if err != nil {

@@ -169,7 +169,9 @@ func (l *Log) wake() {
 
 // fail ends signing for good.
 func (l *Log) fail(err error) {
-	l.logger.Error("log broken", "error", err)
+	l.logger.Error("log broken", "error", err, "hint",
+		"nothing is published: "+
+			"restore a newer state, or begin another log with --replace-log: docs/operating.md, The log")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.broken == nil {

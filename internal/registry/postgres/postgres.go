@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqldb"
 )
@@ -104,10 +105,12 @@ func open(ctx context.Context, rawURL string) (*DB, error) {
 func configure(rawURL string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return nil, errors.New("not a PostgreSQL URL") // the cause may quote a password
+		// The cause may quote a password.
+		return nil, evidence.Errorf(evidence.Validation, "", "", errors.New("not a PostgreSQL URL"))
 	}
 	if config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
-		return nil, errors.New("the simple protocol does not do: it changes bytes into text")
+		return nil, evidence.Errorf(evidence.Validation, "", "",
+			errors.New("the simple protocol does not do: it changes bytes into text"))
 	}
 	if !strings.Contains(rawURL, "pool_max_conns") {
 		config.MaxConns = postgresConns

@@ -191,6 +191,12 @@ for (const tier of sampled ? [3] : [3, 2]) { // 2 is 3 with frozen intrinsics
       }
       await assert.rejects(open[tier](subject(t, `exports.createPlugin = (server) => { server.tool('a', () => {}); server.tool('a', () => {}); };`)), /already registered/);
       await assert.rejects(open[tier](subject(t, 'exports.other = 1;')), /exports no createPlugin/);
+      // as a compiler writes a module with a default export in CommonJS
+      for (const name of ['', '.createPlugin']) {
+        const s = await started(t, tier, `Object.defineProperty(exports, '__esModule', { value: true }); exports.default = {};
+          exports.default${name} = (server) => { server.tool('t', async () => ({ content: [{ type: 'text', text: 'default' }] })); };`);
+        assert.match(await text(s, 't'), /default/);
+      }
       await assert.rejects(open[tier](subject(t, 'throw new Error("at load");')), /at load/);
       await stillWorks();
     });

@@ -384,8 +384,10 @@ exports.makeRuntime = function makeRuntime(send) {
   // start has a plugin register. load gives what its entry exports.
   async function start(load) {
     const m = await load();
-    const createPlugin = m.createPlugin ?? m.default?.createPlugin ?? (typeof m.default === 'function' ? m.default : undefined);
-    if (typeof createPlugin !== 'function') throw new PluginUsage('the entry exports no createPlugin');
+    const exported = [m, m.default, m.default?.default]; // the last is of a module that was compiled to CommonJS
+    const isFunction = (f) => typeof f === 'function';
+    const createPlugin = exported.map((e) => e?.createPlugin).find(isFunction) ?? exported.find(isFunction);
+    if (createPlugin === undefined) throw new PluginUsage('the entry exports no createPlugin, and no function as default');
     const given = await createPlugin(server);
     if (given && isObject(given) && Array.isArray(given.tools) && tools.size === 0) {
       for (const t of given.tools) if (isObject(t)) server.registerTool(t.name, t, t.handler ?? t.execute);
