@@ -95,7 +95,7 @@ func localRef(doc *serverjson.Document, where, file, as string) (artifact.Ref, e
 	fail := func(hint string, err error) (artifact.Ref, error) {
 		return artifact.Ref{}, evidence.Errorf(evidence.Validation, file, hint, err)
 	}
-	const sayAs = "say what it is: --as npm:name@1.2.3, or another key of file_hashes"
+	const sayAs = "say what it is: --as npm:name@1.2.3, or another key of file_hashes, such as the URL of a bundle"
 	var ref artifact.Ref
 	var err error
 	if as != "" {

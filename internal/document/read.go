@@ -1,6 +1,7 @@
 package document
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,16 @@ func ReadFile(name string, open func(string) (*os.File, error)) (shown string, d
 		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
 	}
 	defer f.Close()
-	data, err = ReadAll(f)
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		inside := host.QuoteArguments([]string{filepath.ToSlash(filepath.Join(name, "server.json"))})
+		return name, nil, evidence.Errorf(evidence.Validation, name,
+			"name the file in it, as 'hallmark validate "+inside+"' does", errors.New("is a directory"))
+	}
+	if data, err = ReadAll(f); len(data) <= maxDocument && bytes.IndexByte(data, 0) >= 0 {
+		return name, nil, evidence.Errorf(evidence.Validation, name,
+			"name the server.json that has the package; of a file that is not published yet, 'hallmark hash-gen "+
+				"--local "+host.QuoteArguments([]string{name})+"' makes the hash",
+			errors.New("is no text, and so no server.json"))
+	}
 	return filepath.ToSlash(name), data, err
 }
