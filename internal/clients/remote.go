@@ -84,7 +84,7 @@ func rewriteURL(data []byte, s Server, command string, args []string,
 			lines := []string{"command = " + Quote(command), "args = " + FormatList(args)}
 			lines = append(lines, s.passOn(variables)...)
 			edits = append(edits, splice{m.At, m.Value.End, strings.Join(lines, between)})
-		case SetsHeaders(m.Key) && len(bytes.TrimSpace(before)) == 0 &&
+		case s.SetsHeaders(m.Key) && len(bytes.TrimSpace(before)) == 0 &&
 			(len(bytes.TrimSpace(behind)) == 0 || behind[0] == '#'):
 			above := bytes.TrimSuffix(bytes.TrimSuffix(data[:m.At-len(before)], []byte("\n")), []byte("\r"))
 			edits = append(edits, splice{len(above), m.Value.End, ""})
