@@ -17,12 +17,10 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
-	values, taken := s.valuesOf(headerKeys), s.EnvironmentHeaders()
+	isLost := func(header string) bool { return variables[header] == "" }
 	switch format := FormatOf(s.File); {
-	case slices.ContainsFunc(s.Headers, func(header string) bool {
-		return variables[header] == "" || values[header] == "" && taken[header] == ""
-	}):
-		return nil, c, uneditable // the header, or a value that is no text, would be lost
+	case slices.ContainsFunc(s.Headers, isLost) || s.EmptyHeader() != "":
+		return nil, c, uneditable
 	case format == TOML:
 		return rewriteURL(data, s, command, args, variables)
 	case format != JSON:
@@ -34,7 +32,7 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	was := s.entry.value
 	c.Was = string(data[was.Start:was.End])
 	out := data
-	for range 1 + len(was.Members) + len(s.entry.holder().Members) {
+	for range 2 + len(was.Members) + len(s.entry.holder().Members) {
 		e, err := findRemote(out, c)
 		if err != nil {
 			return nil, c, err
@@ -49,6 +47,11 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	if err != nil {
 		return nil, c, err
 	}
+	for _, header := range s.Headers {
+		if again.valuesOf(variableKeys)[variables[header]] != s.valuesOf(headerKeys)[header] {
+			return nil, c, uneditable // the entry set that variable
+		}
+	}
 	now := again.entry.value
 	c.Now = string(out[now.Start:now.End])
 	return out, c, nil
@@ -62,7 +65,7 @@ func readRewritten(data, out []byte, c Change, command string, args []string) (S
 	}
 	same, err := sameBesides(data, out, c)
 	if err != nil || !same || again.Command != command || !slices.Equal(again.Args, args) || again.URL != "" ||
-		len(again.Headers)+len(again.Unknown()) > 0 {
+		len(again.Headers)+len(again.Unknown()) > 0 || again.Ambiguity() != "" {
 		return again, errors.Join(fmt.Errorf("%+q is written in a way that cannot be edited", c.Name), err)
 	}
 	return again, nil
@@ -117,7 +120,12 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 			}
 		}
 	}
-	written := e.holder().Get("command") != nil
+	written, values := e.holder().Get("command") != nil, e.formatVariables(variables)
+	env := e.holder().Get(key)
+	if name := slices.Sorted(maps.Values(variables)); len(name) > 0 && !written && env != nil && env.Kind == Object &&
+		env.Get(name[0]) == nil {
+		return splice{env.Start + 1, env.Start + 1, values + ", "}, true // beside those that it has
+	}
 	for _, o := range e.objects() {
 		for _, m := range o.Members {
 			switch text := m.Value.Kind == Text; {
@@ -128,8 +136,8 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 				if inList {
 					line = `"command": ` + FormatList(append([]string{command}, args...))
 				}
-				if values := e.formatVariables(variables); values != "" {
-					line += ", " + Quote(key) + ": " + values
+				if values != "" && env == nil {
+					line += ", " + Quote(key) + ": {" + values + "}"
 				}
 				return splice{m.At, m.Value.End, line}, true
 			}
@@ -146,17 +154,14 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 	return s, false
 }
 
-// formatVariables writes the headers of the entry that variables names as an object of variables; "" for none.
+// formatVariables writes the headers of the entry that variables names as members of an object; "" for none.
 func (e entry) formatVariables(variables map[string]string) string {
 	values := Server{entry: e}.valuesOf(headerKeys)
 	var members []string
 	for _, header := range slices.Sorted(maps.Keys(variables)) {
 		members = append(members, Quote(variables[header])+": "+Quote(values[header]))
 	}
-	if len(members) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(members, ", ") + "}"
+	return strings.Join(members, ", ")
 }
 
 // memberBounds returns where a member of an object of JSON stands, with the comma that goes with it.

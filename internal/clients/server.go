@@ -127,6 +127,16 @@ func (s Server) HeaderValues() map[string]string {
 	return values
 }
 
+// EmptyHeader returns a header whose value is empty, or no text, which no variable can stand for; "" for none.
+func (s Server) EmptyHeader() string {
+	values, taken := s.valuesOf(headerKeys), s.EnvironmentHeaders()
+	i := slices.IndexFunc(s.Headers, func(header string) bool { return values[header] == "" && taken[header] == "" })
+	if i < 0 {
+		return ""
+	}
+	return s.Headers[i]
+}
+
 // EnvironmentHeaders returns the variables of its own environment whose values the client sends as headers, by header.
 func (s Server) EnvironmentHeaders() map[string]string {
 	out := s.valuesOf(headerKeys[2:])

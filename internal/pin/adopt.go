@@ -381,7 +381,11 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))
 	}
-	variables, filled := headerVariables(s), s.HeaderValues()
+	if header := s.EmptyHeader(); header != "" {
+		return refuse("write its value as a text, or take it out",
+			fmt.Errorf("has the header %+q, whose value is empty or no text", header))
+	}
+	variables, filled, taken := headerVariables(s), s.HeaderValues(), s.EnvironmentHeaders()
 	for i, header := range s.Headers {
 		if slices.ContainsFunc(s.Headers[:i], func(other string) bool { return strings.EqualFold(other, header) }) {
 			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
@@ -391,7 +395,11 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 				fmt.Errorf("takes the header %+q from %+q, which hallmark run is not given", header, name))
 		}
 		if _, ok := filled[header]; !ok && getenv(variables[header]) == "" {
-			return refuse("set "+variables[header]+" to its value where you run this; its client fills it in later",
+			hint := "set " + variables[header] + " to its value where you run this"
+			if taken[header] == "" {
+				hint += `, with what is before it in the header, such as "Bearer "`
+			}
+			return refuse(hint+"; its client fills it in later",
 				fmt.Errorf("has the header %+q, which its client fills in", header))
 		}
 	}
