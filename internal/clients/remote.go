@@ -32,7 +32,7 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	was := s.entry.value
 	c.Was = string(data[was.Start:was.End])
 	out := data
-	for range 2 + len(was.Members) + len(s.entry.holder().Members) {
+	for range 1 + len(was.Members) + len(s.entry.holder().Members) {
 		e, err := findRemote(out, c)
 		if err != nil {
 			return nil, c, err
@@ -46,11 +46,6 @@ func RewriteRemote(data []byte, s Server, command string, args []string,
 	again, err := readRewritten(data, out, c, command, args)
 	if err != nil {
 		return nil, c, err
-	}
-	for _, header := range s.Headers {
-		if again.valuesOf(variableKeys)[variables[header]] != s.valuesOf(headerKeys)[header] {
-			return nil, c, uneditable // the entry set that variable
-		}
 	}
 	now := again.entry.value
 	c.Now = string(out[now.Start:now.End])
@@ -121,11 +116,6 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 		}
 	}
 	written, values := e.holder().Get("command") != nil, e.formatVariables(variables)
-	env := e.holder().Get(key)
-	if name := slices.Sorted(maps.Values(variables)); len(name) > 0 && !written && env != nil && env.Kind == Object &&
-		env.Get(name[0]) == nil {
-		return splice{env.Start + 1, env.Start + 1, values + ", "}, true // beside those that it has
-	}
 	for _, o := range e.objects() {
 		for _, m := range o.Members {
 			switch text := m.Value.Kind == Text; {
@@ -136,7 +126,7 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 				if inList {
 					line = `"command": ` + FormatList(append([]string{command}, args...))
 				}
-				if values != "" && env == nil {
+				if values != "" {
 					line += ", " + Quote(key) + ": {" + values + "}"
 				}
 				return splice{m.At, m.Value.End, line}, true

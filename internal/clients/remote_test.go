@@ -25,8 +25,6 @@ func TestRewriteRemote(t *testing.T) {
 			`{"mcp": {"x": {"type": "local", "command": ["/bin/hallmark", "run", "x"], "environment": {"MCP_X_X_TEAM": "b"}, "enabled": true}}}`},
 		"cline": {".cline/data/settings/cline_mcp_settings.json", `{"mcpServers": {"x": {"transport": {"type": "streamableHttp", "url": "https://a"}, "disabled": false}}}`,
 			`{"mcpServers": {"x": {"transport": {"type": "stdio", ` + run + `}, "disabled": false}}}`},
-		"with env": {".cursor/mcp.json", `{"mcpServers": {"x": {"url": "https://a", "headers": {"X-Team": "b"}, "env": {"K": "v"}}}}`,
-			`{"mcpServers": {"x": {` + run + `, "env": {"MCP_X_X_TEAM": "b", "K": "v"}}}}`},
 		"empties": {".cursor/mcp.json", `{"mcpServers": {"x": {"command": null, "args": [], "url": "https://a", "env": {}, "headers": {"X-Team": "b"}}}}`,
 			`{"mcpServers": {"x": { ` + run + `, "env": {"MCP_X_X_TEAM": "b"}}}}`},
 		"gemini":   {".gemini/settings.json", `{"mcpServers": {"x": {"httpUrl": "https://a", "trust": false}}}`, `{"mcpServers": {"x": {` + run + `, "trust": false}}}`},
@@ -78,10 +76,10 @@ func TestRewriteRemote(t *testing.T) {
 	} else if _, _, err := RewriteRemote([]byte(doubled), servers[0], "h", nil, nil); err == nil {
 		t.Error("one of two URLs is rewritten")
 	}
-	const taken = `{"mcpServers": {"x": {"url": "https://a", "headers": {"A": "b"}, "env": {"MCP_X_A": "other"}}}}`
-	if servers, err := Parse(f, []byte(taken)); err != nil || len(servers) != 1 {
+	const both = `{"mcpServers": {"x": {"url": "https://a", "headers": {"A": "b"}, "env": {"MCP_X_A": "other"}}}}`
+	if servers, err := Parse(f, []byte(both)); err != nil || len(servers) != 1 {
 		t.Fatal(err, servers)
-	} else if out, _, err := RewriteRemote([]byte(taken), servers[0], "h", nil, map[string]string{"A": "MCP_X_A"}); err == nil {
+	} else if out, _, err := RewriteRemote([]byte(both), servers[0], "h", nil, map[string]string{"A": "MCP_X_A"}); err == nil {
 		t.Errorf("a header gets another value: %s", out)
 	}
 	for text, want := range map[string]string{

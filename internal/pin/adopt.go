@@ -366,20 +366,12 @@ func askedVariables(s clients.Server) (names []string) {
 	return names
 }
 
-// refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
-// same members make a scan refuse it then. getenv looks up what its client fills in.
-func refuseUnguardable(s clients.Server, getenv func(string) string) error {
+// refuseHeaders refuses an entry with a URL whose headers cannot be given to hallmark run in variables.
+func refuseHeaders(s clients.Server, getenv func(string) string) error {
 	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
-	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && s.SetsHeaders(key) })
-	if len(unknown) > 0 {
+	if s.URL != "" && len(s.Variables) > 0 {
 		return refuse("take it out if the server does without it",
-			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
-	}
-	if why := s.Ambiguity(); why != "" {
-		return refuse("write one command with texts as its arguments, or one URL", errors.New(why))
-	}
-	if s.Name == "" {
-		return refuse("give it a name", errors.New("has no name"))
+			fmt.Errorf("has a URL, and the variable %+q, which no program gets", s.Variables[0]))
 	}
 	if header := s.EmptyHeader(); header != "" {
 		return refuse("write its value as a text, or take it out",
@@ -402,6 +394,27 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 			return refuse(hint+"; its client fills it in later",
 				fmt.Errorf("has the header %+q, which its client fills in", header))
 		}
+	}
+	return nil
+}
+
+// refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
+// same members make a scan refuse it then. getenv looks up what its client fills in.
+func refuseUnguardable(s clients.Server, getenv func(string) string) error {
+	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
+	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && s.SetsHeaders(key) })
+	if len(unknown) > 0 {
+		return refuse("take it out if the server does without it",
+			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
+	}
+	if why := s.Ambiguity(); why != "" {
+		return refuse("write one command with texts as its arguments, or one URL", errors.New(why))
+	}
+	if s.Name == "" {
+		return refuse("give it a name", errors.New("has no name"))
+	}
+	if err := refuseHeaders(s, getenv); err != nil {
+		return err
 	}
 	if s.WorkingDir() != "" {
 		return refuse("take it out if the server does without it, or name the directory in its arguments",
