@@ -12,14 +12,15 @@ import (
 // RewriteRemote returns data with the entry s, which has a URL, starting a program instead: command with args. Its
 // headers become variables, those that variables names by the header, with the same values; what the client takes from
 // its own environment it passes on. All other members stay. Restore puts the value of the entry back. Files of YAML are
-// not rewritten, and those of TOML where each header is in a line of the entry.
+// not rewritten, and those of TOML where each header is in a line of its own.
 func RewriteRemote(data []byte, s Server, command string, args []string,
 	variables map[string]string) ([]byte, Change, error) {
 	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name, Whole: true}
 	uneditable := fmt.Errorf("%+q is written in a way that cannot be edited", s.Name)
+	isLost := func(header string) bool { return variables[header] == "" }
 	switch format := FormatOf(s.File); {
-	case slices.ContainsFunc(s.Headers, func(header string) bool { return variables[header] == "" }):
-		return nil, c, uneditable // the header would be lost
+	case slices.ContainsFunc(s.Headers, isLost) || s.EmptyHeader() != "":
+		return nil, c, uneditable
 	case format == TOML:
 		return rewriteURL(data, s, command, args, variables)
 	case format != JSON:
@@ -59,52 +60,10 @@ func readRewritten(data, out []byte, c Change, command string, args []string) (S
 	}
 	same, err := sameBesides(data, out, c)
 	if err != nil || !same || again.Command != command || !slices.Equal(again.Args, args) || again.URL != "" ||
-		len(again.Headers)+len(again.Unknown()) > 0 {
+		len(again.Headers)+len(again.Unknown()) > 0 || again.Ambiguity() != "" {
 		return again, errors.Join(fmt.Errorf("%+q is written in a way that cannot be edited", c.Name), err)
 	}
 	return again, nil
-}
-
-// rewriteURL is [RewriteRemote] of an entry in a file of TOML: the line of its URL becomes those of a command, and the
-// lines of its headers go.
-func rewriteURL(data []byte, s Server, command string, args []string,
-	variables map[string]string) ([]byte, Change, error) {
-	c := Change{Client: s.Client, File: s.File, Scope: s.Scope, Name: s.Name}
-	var edits []splice
-	for _, m := range s.entry.value.Members {
-		if m.Value.End <= m.At || bytes.Contains(data[m.At:m.Value.End], []byte("\n")) {
-			continue // of what it says too much is left then, which is refused below
-		}
-		switch before, behind := aroundMember(data, m); {
-		case slices.Contains(urlKeys, m.Key) && m.Value.Kind == Text:
-			between := LineEnd(data)
-			if bytes.HasPrefix(behind, []byte(",")) || bytes.HasPrefix(behind, []byte("}")) {
-				between = ", " // in an inline table
-			}
-			lines := []string{"command = " + Quote(command), "args = " + FormatList(args)}
-			lines = append(lines, s.passOn(variables)...)
-			edits = append(edits, splice{m.At, m.Value.End, strings.Join(lines, between)})
-		case SetsHeaders(m.Key) && len(bytes.TrimSpace(before)) == 0 &&
-			(len(bytes.TrimSpace(behind)) == 0 || behind[0] == '#'):
-			above := bytes.TrimSuffix(bytes.TrimSuffix(data[:m.At-len(before)], []byte("\n")), []byte("\r"))
-			edits = append(edits, splice{len(above), m.Value.End, ""})
-		}
-	}
-	out, err := applyEdits(data, edits, &c)
-	if err != nil {
-		return nil, c, err
-	}
-	if _, err := readRewritten(data, out, c, command, args); err != nil {
-		return nil, c, err
-	}
-	return out, c, nil
-}
-
-// aroundMember returns what is before a member in its line, and behind it without blanks.
-func aroundMember(data []byte, m Member) (before, behind []byte) {
-	before = data[bytes.LastIndexByte(data[:m.At], '\n')+1 : m.At]
-	behind, _, _ = bytes.Cut(data[m.Value.End:], []byte("\n"))
-	return before, bytes.TrimLeft(behind, " \t")
 }
 
 // passOn returns the members, in TOML, by which a program gets the headers of s in variables.
@@ -156,7 +115,7 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 			}
 		}
 	}
-	written := e.holder().Get("command") != nil
+	written, values := e.holder().Get("command") != nil, e.formatVariables(variables)
 	for _, o := range e.objects() {
 		for _, m := range o.Members {
 			switch text := m.Value.Kind == Text; {
@@ -167,8 +126,8 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 				if inList {
 					line = `"command": ` + FormatList(append([]string{command}, args...))
 				}
-				if values := e.formatVariables(variables); values != "" {
-					line += ", " + Quote(key) + ": " + values
+				if values != "" {
+					line += ", " + Quote(key) + ": {" + values + "}"
 				}
 				return splice{m.At, m.Value.End, line}, true
 			}
@@ -185,17 +144,14 @@ func (e entry) nextRemoteEdit(client string, data []byte, command string, args [
 	return s, false
 }
 
-// formatVariables writes the headers of the entry that variables names as an object of variables; "" for none.
+// formatVariables writes the headers of the entry that variables names as members of an object; "" for none.
 func (e entry) formatVariables(variables map[string]string) string {
 	values := Server{entry: e}.valuesOf(headerKeys)
 	var members []string
 	for _, header := range slices.Sorted(maps.Keys(variables)) {
 		members = append(members, Quote(variables[header])+": "+Quote(values[header]))
 	}
-	if len(members) == 0 {
-		return ""
-	}
-	return "{" + strings.Join(members, ", ") + "}"
+	return strings.Join(members, ", ")
 }
 
 // memberBounds returns where a member of an object of JSON stands, with the comma that goes with it.

@@ -76,6 +76,12 @@ func TestRewriteRemote(t *testing.T) {
 	} else if _, _, err := RewriteRemote([]byte(doubled), servers[0], "h", nil, nil); err == nil {
 		t.Error("one of two URLs is rewritten")
 	}
+	const both = `{"mcpServers": {"x": {"url": "https://a", "headers": {"A": "b"}, "env": {"MCP_X_A": "other"}}}}`
+	if servers, err := Parse(f, []byte(both)); err != nil || len(servers) != 1 {
+		t.Fatal(err, servers)
+	} else if out, _, err := RewriteRemote([]byte(both), servers[0], "h", nil, map[string]string{"A": "MCP_X_A"}); err == nil {
+		t.Errorf("a header gets another value: %s", out)
+	}
 	for text, want := range map[string]string{
 		"[mcp_servers.x]\nurl = \"https://a\" # mine\nenabled = true\n":        "[mcp_servers.x]\ncommand = \"h\"\nargs = [\"run\"] # mine\nenabled = true\n",
 		"[mcp_servers]\nx = { url = \"https://a\", enabled = true }\n":         "[mcp_servers]\nx = { command = \"h\", args = [\"run\"], enabled = true }\n",
@@ -110,9 +116,15 @@ func TestRewriteHeadersOfCodex(t *testing.T) {
 			run + "env_vars = [\"TOKEN\"]\nenabled = true",
 		"[mcp_servers.x]\r\nhttp_headers = { A = \"b\" }\r\nurl = \"https://a\"\r\nenv_http_headers = { X-Own = \"OWN\" }\r\n": "[mcp_servers.x]\r\ncommand = \"h\"\r\n" +
 			"args = [\"run\"]\r\nenv = { MCP_X_A = \"b\" }\r\nenv_vars = [\"OWN\"]\r\n",
-		"[mcp_servers.x]\nurl = \"https://a\"\n[mcp_servers.x.http_headers]\nA = \"b\"\n": "",
-		"[mcp_servers.x]\nurl = \"https://a\"\nhttp_headers.A = \"b\"\n":                  "",
-		"[mcp_servers]\nx = { url = \"https://a\", http_headers = { A = \"b\" } }\n":      "",
+		// as Codex writes its file anew
+		"[mcp_servers.x]\nurl = \"https://a\"\n\n[mcp_servers.x.http_headers]\nA = \"b\"\n\n[mcp_servers.x.env_http_headers]\nX-Own = \"OWN\"\n\n[mcp_servers.x.tools.y]\nm = 1\n": "[mcp_servers.x]\n" +
+			run + "env = { MCP_X_A = \"b\" }\nenv_vars = [\"OWN\"]\n\n[mcp_servers.x.tools.y]\nm = 1\n",
+		"[mcp_servers.x.http_headers] # one\n# two\nA = \"b\" # three\n[mcp_servers.x]\nurl = \"https://a\"\n": " # one\n# two # three\n[mcp_servers.x]\n" + run + "env = { MCP_X_A = \"b\" }\n",
+		"[mcp_servers.x]\nurl = \"https://a\"\nhttp_headers.A = \"b\"\n\"env_http_headers\".X-Own = 'OWN'":     "[mcp_servers.x]\n" + run + "env = { MCP_X_A = \"b\" }\nenv_vars = [\"OWN\"]",
+		"[mcp_servers.'x']\n\"url\" = 'https://a'\n\"bearer_token_env_var\" = 'TOKEN'\n":                       "[mcp_servers.'x']\n" + run + "env_vars = [\"TOKEN\"]\n",
+		"[mcp_servers.x]\nurl = \"https://a\"\nhttp_headers = { A = 1 }\n":                                     "",
+		"[mcp_servers.x]\nurl = \"https://a\"\nenv = { A = \"b\" }\nhttp_headers = { A = \"b\" }\n":            "",
+		"[mcp_servers]\nx = { url = \"https://a\", http_headers = { A = \"b\" } }\n":                           "",
 	} {
 		f := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
 		servers, err := Parse(f, []byte(text))
@@ -131,6 +143,44 @@ func TestRewriteHeadersOfCodex(t *testing.T) {
 			if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
 				t.Errorf("%q is restored as %q, %v", text, back, err)
 			}
+		}
+	}
+}
+
+// Codex writes its file anew whenever a server is added or removed: what the entry was is given back by its values then,
+// unless somebody edited it.
+func TestRestoreURLByValue(t *testing.T) {
+	const text = "[mcp_servers.x]\nurl = \"https://a\"\nbearer_token_env_var = \"TOKEN\"\nhttp_headers = { A = \"b\", \"B\" = \"c\" } # mine\n"
+	const anew = "[mcp_servers.x]\ncommand = \"/elsewhere/h\"\nargs = [\n    \"run\",\n]\nenv_vars = [\"TOKEN\"]\nstartup_timeout_sec = 20.0\n\n" +
+		"[mcp_servers.x.env]\nMCP_X_A = \"b\"\nMCP_X_B = \"c\"\n\n[mcp_servers.x.tools.y]\nm = \"a\"\n\n[mcp_servers.z]\nurl = \"https://z\"\n"
+	const want = "[mcp_servers.x]\nurl = \"https://a\"\nbearer_token_env_var = \"TOKEN\"\nhttp_headers = { \"A\" = \"b\", \"B\" = \"c\" }\nstartup_timeout_sec = 20.0\n\n" +
+		"[mcp_servers.x.tools.y]\nm = \"a\"\n\n[mcp_servers.z]\nurl = \"https://z\"\n"
+	f := FileAt(filepath.Join(t.TempDir(), ".codex", "config.toml"))
+	for _, c := range []struct{ text, anew, want string }{
+		{text, anew, want},
+		{text, strings.ReplaceAll(anew, "\n", "\r\n"), strings.ReplaceAll(want, "\n", "\r\n")},
+		{text, strings.Replace(anew, `"run"`, `"run", "--more"`, 1), ""},
+		{text, strings.Replace(anew, "MCP_X_B = \"c\"\n", "", 1), ""},
+		{text, strings.Replace(anew, `"b"`, `"other"`, 1), ""},
+		{text, strings.Replace(anew, "env_vars = [\"TOKEN\"]\n", "", 1), ""},
+		{text, strings.Replace(anew, "/h", "/other", 1), ""},
+		{"[mcp_servers]\nx = { url = \"https://a\" }\n", "[mcp_servers.x]\nargs = [\"run\"]\ncommand = \"h\"\n", "[mcp_servers.x]\nurl = \"https://a\"\n"},
+	} {
+		servers, err := Parse(f, []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		given := map[string]string{}
+		for _, header := range servers[0].Headers {
+			given[header] = map[string]string{"A": "MCP_X_A", "B": "MCP_X_B", "Authorization": "TOKEN"}[header]
+		}
+		_, change, err := RewriteRemote([]byte(c.text), servers[0], "h", []string{"run"}, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Restore([]byte(c.anew), change)
+		if string(back) != c.want || errors.Is(err, ErrChanged) != (c.want == "") {
+			t.Errorf("%q is restored as %q, %v", c.anew, back, err)
 		}
 	}
 }

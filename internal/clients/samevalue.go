@@ -137,6 +137,11 @@ func cutLines(data []byte, m Member) []byte {
 // still those that c wrote. The program may be elsewhere now: its name counts, and the arguments.
 func restoreValues(data []byte, c Change, s Server) ([]byte, error) {
 	format := FormatOf(c.File).Layout()
+	if format == TOML {
+		if out, ok, err := restoreURL(data, c, s); ok {
+			return out, err
+		}
+	}
 	now := launchWords(format, c.Now)
 	if len(now) == 0 || baseName(now[0]) != baseName(s.Command) || !slices.Equal(now[1:], s.Args) {
 		return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)

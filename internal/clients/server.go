@@ -120,7 +120,22 @@ func (s *Server) readVerify() {
 func (s Server) Values() map[string]string { return filledIn(s.valuesOf(variableKeys)) }
 
 // HeaderValues returns the values of the headers that the entry sets, by name, as [Server.Values] those of variables.
-func (s Server) HeaderValues() map[string]string { return filledIn(s.valuesOf(headerKeys[:2])) }
+// A "$" anywhere may be filled in: some clients fill in "Bearer $TOKEN".
+func (s Server) HeaderValues() map[string]string {
+	values := filledIn(s.valuesOf(headerKeys[:2]))
+	maps.DeleteFunc(values, func(_, value string) bool { return strings.Contains(value, "$") })
+	return values
+}
+
+// EmptyHeader returns a header whose value is empty, or no text, which no variable can stand for; "" for none.
+func (s Server) EmptyHeader() string {
+	values, taken := s.valuesOf(headerKeys), s.EnvironmentHeaders()
+	i := slices.IndexFunc(s.Headers, func(header string) bool { return values[header] == "" && taken[header] == "" })
+	if i < 0 {
+		return ""
+	}
+	return s.Headers[i]
+}
 
 // EnvironmentHeaders returns the variables of its own environment whose values the client sends as headers, by header.
 func (s Server) EnvironmentHeaders() map[string]string {
@@ -139,8 +154,14 @@ func (s Server) TokenVariable() string {
 	return ""
 }
 
-// SetsHeaders reports whether a member of an entry with a URL says what its headers are.
-func SetsHeaders(key string) bool { return key == tokenKey || slices.Contains(headerKeys, key) }
+// SetsHeaders reports whether the client of an entry with a URL reads its headers from the member key. What it does not
+// read, it does not send.
+func (s Server) SetsHeaders(key string) bool {
+	if s.Client == "codex" {
+		return key == tokenKey || slices.Contains(headerKeys[1:], key)
+	}
+	return key == headerKeys[0]
+}
 
 // valuesOf returns the texts that the entry has under keys, by name.
 func (s Server) valuesOf(keys []string) map[string]string {

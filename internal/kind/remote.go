@@ -89,7 +89,8 @@ func openRemote(w *workspace.Workspace, s project.Server, given map[string]strin
 		return w.Host.Getenv(name), set
 	})
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, s.Name, "set the variable, and run the command again", err)
+		return nil, evidence.Errorf(evidence.Operation, s.Name,
+			"set the variable to what the header can hold, and run the command again", err)
 	}
 	return &program.Program{
 		Server: s.Name, Remote: &process.Remote{Name: s.Name, URL: s.URL, Headers: headers},

@@ -289,7 +289,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", err
 	}
 	if w.Home != "" {
-		if err := refuseUnguardable(s, w.Host.Getenv); err != nil {
+		if err := cmp.Or(refuseShared(w, s), refuseUnguardable(s, w.Host.Getenv)); err != nil {
 			return "", err
 		}
 	}
@@ -328,11 +328,81 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 	return mine.Name, nil
 }
 
+// refuseShared refuses an entry with a header that its client fills in if the variable that stands for it stands for
+// one of another URL, too: who sets it for one of the two would send it to both.
+func refuseShared(w *workspace.Workspace, s clients.Server) error {
+	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
+	for _, f := range files {
+		servers, _ := clients.Load(f) // of a file that cannot be read nothing is taken over
+		for _, other := range servers {
+			url, names := other.URL, askedVariables(other)
+			for _, d := range w.Config.Servers {
+				if runs(w, other, d.Name) {
+					url, names = d.URL, d.HeaderVariables()
+				}
+			}
+			for _, name := range askedVariables(s) {
+				if url != s.URL && slices.Contains(names, name) && !other.Disabled {
+					return refuseEntry(s, "give one of the two another name",
+						fmt.Errorf("gets a header from the variable %s, as %+q in %s does, which has another URL",
+							name, other.Name, other.File))
+				}
+			}
+		}
+	}
+	return err
+}
+
+// askedVariables returns the variables that stand for the headers of an entry which its client fills in, save those
+// that the entry names itself.
+func askedVariables(s clients.Server) (names []string) {
+	filled, taken := s.HeaderValues(), s.EnvironmentHeaders()
+	for header, name := range headerVariables(s) {
+		if _, ok := filled[header]; !ok && taken[header] == "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// refuseHeaders refuses an entry with a URL whose headers cannot be given to hallmark run in variables.
+func refuseHeaders(s clients.Server, getenv func(string) string) error {
+	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
+	if s.URL != "" && len(s.Variables) > 0 {
+		return refuse("take it out if the server does without it",
+			fmt.Errorf("has a URL, and the variable %+q, which no program gets", s.Variables[0]))
+	}
+	if header := s.EmptyHeader(); header != "" {
+		return refuse("write its value as a text, or take it out",
+			fmt.Errorf("has the header %+q, whose value is empty or no text", header))
+	}
+	variables, filled, taken := headerVariables(s), s.HeaderValues(), s.EnvironmentHeaders()
+	for i, header := range s.Headers {
+		if slices.ContainsFunc(s.Headers[:i], func(other string) bool { return strings.EqualFold(other, header) }) {
+			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
+		}
+		if name := variables[header]; !variableRE().MatchString(name) || clients.ChangesHallmark(name) {
+			return refuse("keep the value in a variable of another name",
+				fmt.Errorf("takes the header %+q from %+q, which hallmark run is not given", header, name))
+		}
+		if _, ok := filled[header]; !ok && getenv(variables[header]) == "" {
+			hint := "set " + variables[header] + " to its value where you run this"
+			if taken[header] == "" {
+				hint += `, with what is before it in the header, such as "Bearer "`
+			}
+			return refuse(hint+"; its client fills it in later",
+				fmt.Errorf("has the header %+q, which its client fills in", header))
+		}
+	}
+	return nil
+}
+
 // refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
 // same members make a scan refuse it then. getenv looks up what its client fills in.
 func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
-	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && clients.SetsHeaders(key) })
+	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && s.SetsHeaders(key) })
 	if len(unknown) > 0 {
 		return refuse("take it out if the server does without it",
 			fmt.Errorf("has the member %+q, which may change what is started", unknown[0]))
@@ -343,15 +413,8 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))
 	}
-	variables, filled := headerVariables(s), s.HeaderValues()
-	for i, header := range s.Headers {
-		if slices.ContainsFunc(s.Headers[:i], func(other string) bool { return strings.EqualFold(other, header) }) {
-			return refuse("leave one of the two", fmt.Errorf("has the header %+q twice", header))
-		}
-		if _, ok := filled[header]; !ok && getenv(variables[header]) == "" {
-			return refuse("set "+variables[header]+" to its value where you run this; its client fills it in later",
-				fmt.Errorf("has the header %+q, which its client fills in", header))
-		}
+	if err := refuseHeaders(s, getenv); err != nil {
+		return err
 	}
 	if s.WorkingDir() != "" {
 		return refuse("take it out if the server does without it, or name the directory in its arguments",
@@ -489,6 +552,9 @@ func sameCommand(a, b project.Server) bool {
 func headerVariables(s clients.Server) map[string]string {
 	out, used := map[string]string{}, map[string]bool{}
 	taken := s.EnvironmentHeaders()
+	for _, name := range taken {
+		used[name] = true
+	}
 	for _, header := range slices.Sorted(slices.Values(s.Headers)) {
 		if taken[header] != "" {
 			out[header] = taken[header]
@@ -580,6 +646,9 @@ func outsideProject(w *workspace.Workspace, s clients.Server) clients.Server {
 	}
 	return s
 }
+
+// variableRE is a name that a variable has in every shell.
+var variableRE = spelling.Form(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envFileLine is a line of a file of variables that sets one.
 var envFileLine = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=`)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -128,7 +129,8 @@ func findUnchanged(f clients.File, data []byte, entry adoptedEntry) (clients.Ser
 	}
 	i := slices.IndexFunc(now, func(s clients.Server) bool {
 		return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command &&
-			slices.Equal(s.Args, entry.Args) && s.URL == entry.URL
+			slices.Equal(s.Args, entry.Args) && s.URL == entry.URL &&
+			maps.Equal(headerVariables(s), headerVariables(entry.Server))
 	})
 	if i < 0 {
 		return clients.Server{}, fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged)
