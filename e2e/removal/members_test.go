@@ -183,6 +183,7 @@ var rareMembers = []rare{
 var unreadTypes = []unread{
 	{"internal/workspace.rewrittenFiles", "where 'unpin' looks besides the usual places; without it --config names them"},
 	{"internal/scan.seenServers internal/scan.readSeen()", "what this machine saw before: news are told from it, and nothing is decided"},
+	{"internal/program.tellNode()", "which Node.js the package of a server that died is for: a hint is chosen by it, and nothing is decided"},
 	{"internal/facets.readSkillsLock()", "what another program wrote down: a command is suggested from it, and nothing is decided"},
 	{"cmd/internal/cli.* cmd/internal/app.* cmd/internal/author.* cmd/internal/operator.*", "what commands print"},
 	{"internal/pin.Migration internal/operate.ImportResult internal/document.manifests internal/document.draft internal/document.draftPackage internal/document.readNPM() internal/document.readBundle() internal/document.ServerOf() internal/monitor.Result " +
