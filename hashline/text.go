@@ -101,7 +101,7 @@ func ParseOperation(text string) (Operation, error) {
 }
 
 // textContent is the content at the end of an operation's text, or nil; the quote that it
-// stands in, 0 if none; and whether the word with stands before it.
+// is in, 0 if none; and whether the word with stands before it.
 func textContent(text string) (content *string, quoted byte, with bool) {
 	if word, ok := strings.CutPrefix(strings.TrimLeft(text, blanks), "with"); ok &&
 		(word == "" || strings.ContainsRune(blanks, rune(word[0]))) {

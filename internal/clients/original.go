@@ -15,7 +15,7 @@ import (
 )
 
 // Original is an entry that was rewritten to start its server with "hallmark run". Originals are kept in a
-// JSON file beside the client's own: [OriginalsPath]. It moves with the client's file, so that whoever has
+// JSON file beside the client's own: [OriginalsPath]. It moves with the client's file, so that anyone who has
 // both can restore the entry.
 type Original struct {
 	// Project is the directory whose server the entry starts now, absolute. It is empty for a client's

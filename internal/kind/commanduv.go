@@ -94,7 +94,7 @@ if not found or not found.has_location or not os.path.samefile(found.origin, fil
     sys.exit("python takes module %s from %s, not from %s" % (module, found and found.origin, file))
 runpy.run_module(module, run_name="__main__", alter_sys=True)`
 
-// throughModule is throughEnvironment for "python -m MODULE", where the python is that of an environment which the
+// throughModule is throughEnvironment for "python -m MODULE", where the python belongs to an environment which the
 // module is installed in. Any other module is left as it is, and refused.
 func (c commandLine) throughModule(module string) (_ commandLine, found environmentLine, _ error) {
 	s := c.declared
