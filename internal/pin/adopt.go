@@ -329,7 +329,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 }
 
 // refuseShared refuses an entry with a header that its client fills in if the variable that stands for it stands for
-// one of another URL, too: who sets it for one of the two would send it to both.
+// one of another URL, too: its value for one of the two would be sent to both.
 func refuseShared(w *workspace.Workspace, s clients.Server) error {
 	files, err := clients.Find(clients.Machine{OS: runtime.GOOS, Home: w.Home, Getenv: w.Host.Getenv})
 	for _, f := range files {

@@ -130,7 +130,7 @@ func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bo
 	}
 	reportPublished(a, p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
 	if p.Unsigned {
-		a.Note("warning: nobody signed it, and who installed a signed version is not given this one: " +
+		a.Note("warning: nobody signed it, and hosts that require the signature of an earlier version refuse it: " +
 			"'hallmark plugin sign' signs the next, after 'hash --write'")
 	}
 	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity,

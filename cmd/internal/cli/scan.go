@@ -246,6 +246,20 @@ func showOwn(b *strings.Builder, servers []scan.Server, file string) {
 	}
 }
 
+// showNews says how an entry differs from what was seen at looked.
+func showNews(b *strings.Builder, s scan.Server, looked *time.Time) {
+	switch {
+	case s.News == scan.LostEntry:
+		fmt.Fprintf(b, "    open     it was protected, and its entry was written anew: "+
+			"'hallmark protect' protects it again, 'hallmark undo %s' gives it up\n",
+			surface.Escape(host.QuoteArguments([]string{s.Name})))
+	case s.News == scan.NewEntry && looked != nil:
+		fmt.Fprintf(b, "    new      it was not there on %s\n", looked.Local().Format("2006-01-02 15:04"))
+	case s.News == scan.ChangedEntry && looked != nil:
+		fmt.Fprintf(b, "    changed  it started something else on %s\n", looked.Local().Format("2006-01-02 15:04"))
+	}
+}
+
 // showServer prints one server, how far it is covered, and its findings. looked is when this machine looked before.
 func showServer(b *strings.Builder, s scan.Server, looked *time.Time) {
 	name := s.Name
@@ -261,14 +275,7 @@ func showServer(b *strings.Builder, s scan.Server, looked *time.Time) {
 	}
 	fmt.Fprintf(b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
 	showCover(b, s)
-	switch {
-	case s.News == scan.LostEntry:
-		b.WriteString("    open     it was protected, and its entry was written anew; 'hallmark undo' gives it up\n")
-	case s.News == scan.NewEntry && looked != nil:
-		fmt.Fprintf(b, "    new      it was not there on %s\n", looked.Local().Format("2006-01-02 15:04"))
-	case s.News == scan.ChangedEntry && looked != nil:
-		fmt.Fprintf(b, "    changed  it started something else on %s\n", looked.Local().Format("2006-01-02 15:04"))
-	}
+	showNews(b, s, looked)
 	if s.Disabled {
 		b.WriteString("    disabled\n")
 	}
