@@ -153,16 +153,16 @@ func TestRemoteServer(t *testing.T) {
 	g.home = t.TempDir()
 	want(4, "approval absent", "run", "tickets")
 
-	// A client's entry is taken over if it is a URL and nothing more; it stays as it is.
+	// A client's entry is taken over if it is a URL and nothing more; it stays as it is unless it is rewritten, which
+	// takes its headers over, too.
 	elsewhere.Store("")
 	modern.Store(false)
 	entries := fmt.Sprintf(
 		`{"mcpServers": {"open": {"type": "http", "url": %q}, "closed": {"type": "http", "url": %q, "headers": `+
-			`{"Authorization": "Bearer s3cret"}}}}`,
-		server.URL+"/open", server.URL)
+			`{"Authorization": "Bearer s3cret"}}, "asked": {"type": "http", "url": %q, "headers": `+
+			`{"Authorization": "Bearer ${TICKETS_TOKEN}"}}}}`,
+		server.URL+"/open", server.URL, server.URL+"/asked")
 	g.write("mcp.json", entries)
-	want(4, "is reached by its URL", "pin", "open", "--config", filepath.Join(g.dir, "mcp.json"), "--write-config",
-		"--yes")
 	want(4, "has headers", "pin", "closed", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
 	want(0, "open is pinned", "pin", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
 	for name, text := range map[string]string{"mcp.json": entries,
@@ -175,4 +175,43 @@ func TestRemoteServer(t *testing.T) {
 	want(0, "match     ", "check", "--verbose", "--offline", "--surface", "--trust-lock")
 	description.Store("Echoes. " + evilText)
 	want(6, "another surface than the one that was approved", "check", "--offline", "--surface", "--trust-lock")
+	g.rewriteURLs(host, entries, want)
+}
+
+// rewriteURLs has the entries of mcp.json, which have URLs at host, start hallmark run, and gives them back.
+func (g *guarded) rewriteURLs(host, entries string, want func(code int, text string, args ...string)) {
+	g.t.Helper()
+	file := filepath.Join(g.dir, "mcp.json")
+	want(4, "set MCP_ASKED_AUTHORIZATION to its value where you run this", "pin", "asked", "--config", file,
+		"--write-config", "--yes")
+	g.t.Setenv("MCP_ASKED_AUTHORIZATION", "Bearer s3cret")
+	allow := "--allow-env=MCP_ASKED_AUTHORIZATION=" + host
+	want(4, "--allow-env MCP_ASKED_AUTHORIZATION="+host, "pin", "asked", "--config", file, "--write-config",
+		"--yes") // its value is not in the file
+	want(0, "closed is pinned", "pin", "--config", file, "--write-config", "--yes", allow)
+	for name, texts := range map[string][]string{
+		"mcp.json": {`"run", "open"`, `"run", "closed"`, `"MCP_CLOSED_AUTHORIZATION": "Bearer s3cret"`,
+			`"run", "asked"`, `"MCP_ASKED_AUTHORIZATION": "Bearer ${TICKETS_TOKEN}"`},
+		"hallmark.toml": {"[providers.mcp.closed]\ntype = \"http\"\nurl = '" + "http://" + host + "'\n" +
+			"headers = { 'Authorization' = '${MCP_CLOSED_AUTHORIZATION}' }\n"},
+	} {
+		data, err := os.ReadFile(filepath.Join(g.dir, name))
+		for _, text := range texts {
+			if err != nil || !strings.Contains(string(data), text) {
+				g.t.Errorf("%s lacks %s: %v\n%s", name, text, err, data)
+			}
+		}
+	}
+	g.t.Setenv("MCP_CLOSED_AUTHORIZATION", "Bearer s3cret") // as its client sets it
+	want(0, "open is pinned", "pin", "--config", file, "--write-config", "--yes", allow,
+		"--allow-env=MCP_CLOSED_AUTHORIZATION="+host) // again
+	s := g.converse("2025-11-25", "run", "closed")
+	if got := s.ask(listTools); !strings.Contains(string(got.Result), "echo") {
+		g.t.Errorf("%s %+v", got.Result, got.Error)
+	}
+	s.end()
+	want(0, "", "unpin", "open", "closed", "asked", "--yes")
+	if data, err := os.ReadFile(file); err != nil || string(data) != entries {
+		g.t.Errorf("%v\n%s", err, data)
+	}
 }

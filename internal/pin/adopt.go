@@ -65,11 +65,16 @@ func (a *adoption) failures() (all []*Pinned, errs []error) {
 	return all, errs
 }
 
-// values returns the values that a client gives a declared server in its variables.
-func (a *adoption) values(s project.Server, getenv func(string) string) map[string]string {
+// values returns the values that a client gives a declared server in its variables. What it takes from the environment
+// is among them only if the entry is the user's own: that of a project may name any variable, for any host.
+func (a *adoption) values(w *workspace.Workspace, s project.Server) map[string]string {
 	out := map[string]string{}
 	if a == nil {
 		return out
+	}
+	getenv := func(string) string { return "" }
+	if w.Home != "" {
+		getenv = w.Host.Getenv
 	}
 	for _, e := range a.entries {
 		if e.as == s.Name {
@@ -271,8 +276,9 @@ func skipEntry(w *workspace.Workspace, s clients.Server, named, rewrite bool) (a
 		return "", true
 	case s.Disabled && !named:
 		return "", true
-	case s.URL != "" && w.Home == "" && !named && (rewrite || len(s.Headers) > 0):
-		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", s.File)
+	case len(s.Headers) > 0 && w.Home == "" && !named && !rewrite:
+		w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" has headers, which --write-config takes over",
+			"file", s.File)
 		return "", true
 	}
 	return "", false
@@ -289,11 +295,15 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 		return "", err
 	}
 	if w.Home != "" {
-		if err := cmp.Or(refuseShared(w, s), refuseUnguardable(s, w.Host.Getenv)); err != nil {
-			return "", err
-		}
+		err = refuseShared(w, s)
 	}
-	if s.URL != "" && w.Home != "" {
+	if err == nil && (w.Home != "" || s.URL != "" && rewrite) {
+		err = refuseUnguardable(s, w.Host.Getenv)
+	}
+	if err != nil {
+		return "", err
+	}
+	if s.URL != "" {
 		mine.Headers = map[string]string{}
 		for header, variable := range headerVariables(s) {
 			mine.Headers[header] = "${" + variable + "}"
@@ -570,20 +580,17 @@ func headerVariables(s clients.Server) map[string]string {
 	return out
 }
 
-// importEntry returns an entry as hallmark.toml declares it. It refuses secrets and text that a
-// client fills in, which cannot stand there. An entry with a URL cannot be rewritten, so it fails
-// with rewrite, unless it is the user's own.
+// importEntry returns an entry as hallmark.toml declares it, without headers. It refuses secrets and text that a
+// client fills in, which cannot be written there, and headers whose values nothing passes on: those of an entry that
+// is neither rewritten nor the user's own.
 func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
 		return project.Server{}, refuseEntry(s, hint, err)
 	}
 	words := append([]string{s.Command}, s.Args...)
-	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
 	switch {
-	case s.URL != "" && rewrite && !isUsers:
-		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL, and is not rewritten"))
-	case len(s.Headers) > 0 && !isUsers:
-		return refuse(declare+" "+s.Name+"'",
+	case len(s.Headers) > 0 && !isUsers && !rewrite:
+		return refuse("add --write-config: the client's entry then gives their values to 'hallmark run'",
 			errors.New("is reached by its URL and has headers, whose values are not taken over"))
 	case s.URL != "":
 		words = []string{s.URL}

@@ -64,7 +64,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 			return all, err
 		}
 		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH"),
-			given: from.values(declared, h.Getenv)}
+			given: from.values(w, declared)}
 		p.Result.Entries = from.entriesOf(name)
 		more, err := p.pinOrKeep(ctx)
 		if p.Result.Err = err; err != nil {
