@@ -120,7 +120,7 @@ func (c commandLine) openProgram(through environmentLine) (p *program.Program, r
 			fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.Executable, err = c.opener(found, s.Verify.Algorithms()...); err != nil {
-		return p, nil, evidence.Errorf(evidence.Operation, s.Name, bringBack(s.Name, err), err)
+		return p, nil, evidence.Errorf(evidence.Operation, s.Name, bringBack(w, s.Name, err), err)
 	}
 	p.Args = append([]string{s.Command}, s.Arguments...)
 	key := w.LockKey(found, s.Command)
@@ -208,9 +208,13 @@ func (c commandLine) openScript(r *commandFiles, found, argument string) error {
 	if !filepath.IsAbs(file) {
 		file = w.Path(filepath.FromSlash(file))
 	}
+	named := file
 	file, err := filepath.EvalSymlinks(file)
+	if gone := (*fs.PathError)(nil); errors.As(err, &gone) { // it names the directory that is not there
+		gone.Path = named
+	}
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, s.Name, bringBack(s.Name, err), err)
+		return evidence.Errorf(evidence.Operation, s.Name, bringBack(w, s.Name, err), err)
 	}
 	o, err := program.HashFile(file, s.Verify.Algorithms()...)
 	if err != nil {
@@ -299,9 +303,12 @@ func newScript(exe, interp *process.Image, named string, words []string) *progra
 }
 
 // bringBack leads on from err where it says that a file which a server is started from is not there.
-func bringBack(name string, err error) string {
+func bringBack(w *workspace.Workspace, name string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ""
+	}
+	if _, locked := w.Lock.Server(name); !locked { // it may be an entry of a client's file
+		return "restore the file, or correct the entry, and run the command again"
 	}
 	return "restore the file, or correct the entry in " + project.ConfigFile + ", and run 'hallmark pin " + name +
 		"'"

@@ -434,7 +434,7 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 		return refuse("take it out of the entry: what the server runs is found when it is locked",
 			fmt.Errorf("sets %+q, which may change what is started", s.Variables[i]))
 	}
-	if strings.ContainsAny(s.Command, `/\`) && !filepath.IsAbs(s.Command) {
+	if strings.ContainsAny(s.Command, `/\`) && !filepath.IsAbs(s.Command) && !workspace.IsWindowsPath(s.Command) {
 		return refuse("write the absolute path of the program",
 			fmt.Errorf("starts %+q, which is another program in each directory", s.Command))
 	}

@@ -1,8 +1,10 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -52,6 +54,10 @@ func (w *Workspace) LockKey(file, declared string) string {
 
 // FindCommand resolves a command: with a separator relative to the project, else through path.
 func (w *Workspace) FindCommand(command, path string) (string, error) {
+	if IsWindowsPath(command) {
+		return "", evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", command),
+			"name the program by its path on this system", errors.New("is a path of Windows"))
+	}
 	if strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator) {
 		if filepath.IsAbs(command) {
 			return command, nil
@@ -63,6 +69,13 @@ func (w *Workspace) FindCommand(command, path string) (string, error) {
 		return "", evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", command), "", err)
 	}
 	return found, nil
+}
+
+// IsWindowsPath reports whether command is an absolute path of Windows, and this system another. An entry of a file
+// that is shared with Windows may start it.
+func IsWindowsPath(command string) bool {
+	return runtime.GOOS != "windows" && len(command) > 2 && command[1] == ':' &&
+		(command[2] == '/' || command[2] == '\\')
 }
 
 // FindIn looks for the command of a server in the directories of path, those of a checkout too:

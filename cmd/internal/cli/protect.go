@@ -197,6 +197,7 @@ func sumProtected(a *app.App, w io.Writer, r *scan.ProtectResult, o scan.Protect
 	if total == 0 {
 		if err == nil {
 			fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
+			fmt.Fprintln(w, "For the servers in a project's files, run 'hallmark scan' in its directory.")
 		}
 		return err
 	}
