@@ -107,7 +107,7 @@ func (c commandLine) openProgram(through environmentLine) (p *program.Program, r
 		target = launcher.Target{Launcher: "python", File: through.script, Direct: true}
 	}
 	p = &program.Program{Server: s.Name, Path: path, Dir: through.workDir, Environment: through.env,
-		Variables: s.Variables}
+		Modules: through.modules, Variables: s.Variables}
 	if err := refuseTarget(s, target); err != nil {
 		return p, nil, err
 	}

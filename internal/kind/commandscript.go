@@ -36,6 +36,9 @@ func (c commandLine) addTree(r *commandFiles) error {
 		if err := c.refuseNeighbours(r); err != nil {
 			return err
 		}
+		if r.p.Modules != "" {
+			ignoreBytecode(r.p)
+		}
 		return r.addAbove(script, filepath.Dir(script.File))
 	}
 	t, err := r.addDeclaredTree(s, "a directory that holds all of it")
@@ -64,8 +67,12 @@ func (r *commandFiles) addDeclaredTree(s project.Server, another string) (*comma
 // files that its declaration names and those that Hallmark itself keeps.
 func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	w, s, script := c.workspace, c.declared, r.p.Script
-	dir, env := filepath.Dir(script.File), findEnvironment(w, r.p)
-	more, err := r.neighbour(script.File)
+	file, env := script.File, findEnvironment(w, r.p)
+	if r.p.Modules != "" {
+		file = filepath.Join(host.RealPath(r.p.Modules), filepath.Base(file))
+	}
+	dir := filepath.Dir(file)
+	more, err := r.neighbour(file)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
@@ -83,7 +90,7 @@ func (c commandLine) refuseNeighbours(r *commandFiles) error {
 	if strings.HasSuffix(dir, ".dist-info") { // which names a command of the environment
 		name, what = "its command", "all packages of its environment"
 	}
-	s.Tree = proposeTree(w, script.File, env)
+	s.Tree = proposeTree(w, file, env)
 	fix := fmt.Sprintf("run 'hallmark pin %s --tree %s'", s.Name, host.QuoteArguments([]string{s.Tree}))
 	if s.Tree == "" {
 		fix = moveScript(s.Name, script.File)

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,9 +72,10 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 			return nil, err
 		}
 	}
-	if !t.hashes(p.Script.File) {
-		return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(p.Script.File),
-			wire.Quoted(s.Tree))
+	for _, loaded := range []string{p.Script.File, host.RealPath(cmp.Or(p.Modules, p.Script.File))} {
+		if !t.hashes(loaded) {
+			return nil, fmt.Errorf("%s is not hashed with the directory %s", wire.Quoted(loaded), wire.Quoted(s.Tree))
+		}
 	}
 	return t, nil
 }

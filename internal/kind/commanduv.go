@@ -15,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
@@ -44,6 +45,7 @@ type environmentLine struct {
 	env     string          // the environment of python that it is started in
 	script  string          // the file among the arguments that counts as the script; "" if the line tells
 	workDir string          // that it is started in; "" for that of the project
+	modules string          // the working directory, if python imports from it
 }
 
 // throughEnvironment returns c with what its line starts in the environment of a project of uv, if it is a line of "uv
@@ -51,11 +53,13 @@ type environmentLine struct {
 func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine, _ error) {
 	w, s := c.workspace, c.declared
 	t := parseTarget(w, s, c.approval.Path)
-	if t.Module != "" && t.Opaque == "" && t.Wrapper == "" && launcher.InterpreterName(s.Command) == "python" {
-		return c.throughModule(t.Module)
-	}
-	if t.Launcher != "uv run" || t.Opaque != "" || t.Wrapper != "" || t.Module != "" {
-		return c, found, nil // which is refused, or needs nothing of uv
+	switch {
+	case t.Opaque != "" || t.Wrapper != "": // which is refused
+		return c, found, nil
+	case t.Module != "" && launcher.InterpreterName(s.Command) == "python":
+		return c.throughPython(t.Module)
+	case t.Launcher != "uv run":
+		return c, found, nil
 	}
 	env, err := openUVEnvironment(s.Name, w.Absolute(w.Dir, t.Dir))
 	if refused := refuseUVLine(t, s.Name); refused != nil && evidence.ClassOf(err) != evidence.Validation {
@@ -68,9 +72,24 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	if work := w.Absolute(w.Dir, t.WorkDir); work != w.Dir {
 		found.workDir = work
 	}
-	if t.File != "" {
+	switch {
+	case t.File != "":
 		c, err := c.throughScript(t, env, found.workDir)
 		return c, found, err
+	case t.Module != "":
+		before, after := []string(nil), t.Args
+		if t.Bin != "" {
+			at := slices.Index(t.Args, t.Module)
+			if at < 1 || t.Args[at-1] != "-m" {
+				return c, environmentLine{}, nil
+			}
+			before, after = t.Args[:at-1], t.Args[at+1:]
+		}
+		module, started := c.throughModule(t.Module, before, after, found)
+		if started.script != "" {
+			module.declared.Command = environmentPython(env)
+		}
+		return module, started, nil
 	}
 	file, entry, err := findConsoleScript(env, t.Bin)
 	if err != nil {
@@ -83,41 +102,86 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	return c, found, nil
 }
 
-// startModule runs a module of an environment as "python -m" does, but for what startConsole leaves out, and only from
-// the file that was found: python may have a module of its own, a package or compiled code of that name.
+// startModule runs a module as "python -m" does, but imports from the working directory only if the module lies there,
+// and only from the file that was found: python may have a module of its own, a package or compiled code of that name.
 const startModule = `import sys
-if sys.path[0] == "": del sys.path[0]
+working = sys.path[0] == ""
+if working: del sys.path[0]
 import importlib.util, os, runpy
 file, module, *sys.argv[1:] = sys.argv[1:]
+if working and os.path.samefile(os.path.normpath(os.path.join(file, *[".."] * len(module.split(".")))), "."):
+    sys.path.insert(0, os.getcwd())
 found = importlib.util.find_spec(module)
 if not found or not found.has_location or not os.path.samefile(found.origin, file):
     sys.exit("python takes module %s from %s, not from %s" % (module, found and found.origin, file))
 runpy.run_module(module, run_name="__main__", alter_sys=True)`
 
-// throughModule is throughEnvironment for "python -m MODULE", where the python belongs to an environment which the
-// module is installed in. Any other module is left as it is, and refused.
-func (c commandLine) throughModule(module string) (_ commandLine, found environmentLine, _ error) {
+// throughPython is throughEnvironment for "python -m MODULE".
+func (c commandLine) throughPython(module string) (_ commandLine, found environmentLine, _ error) {
 	s := c.declared
 	at := max(0, slices.Index(s.Arguments, module)-1)
 	python, err := c.workspace.FindCommand(s.Command, c.approval.Path)
-	if err != nil || s.Arguments[at] != "-m" || !moduleName().MatchString(module) {
+	if err != nil || s.Arguments[at] != "-m" {
 		return c, found, nil // which says why, or refuses it
 	}
 	env := filepath.Dir(filepath.Dir(python))
-	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err != nil {
-		return c, found, nil
+	if _, err := os.Stat(filepath.Join(env, "pyvenv.cfg")); err == nil {
+		found.env = env
 	}
-	for _, module := range []string{module + ".__main__", module} {
-		files, err := fs.Glob(os.DirFS(env), sitePackages+strings.ReplaceAll(module, ".", "/")+".py")
-		if err != nil || len(files) != 1 {
-			continue
-		}
-		found.written, found.env, found.script = &s, env, filepath.Join(env, filepath.FromSlash(files[0]))
-		c.declared.Arguments = slices.Concat(s.Arguments[:at], []string{"-c", startModule, found.script, module},
-			s.Arguments[at+2:])
-		return c, found, nil
-	}
+	found.written = &s
+	c, found = c.throughModule(module, s.Arguments[:at], s.Arguments[at+2:], found)
 	return c, found, nil
+}
+
+// throughModule has python start a module: the first of that name in the working directory, in the packages of its
+// environment, or where one of their *.pth leads. One that is nowhere there is left as it is, and refused. Before and
+// after are the arguments around "-m MODULE".
+func (c commandLine) throughModule(module string, before, after []string,
+	found environmentLine) (commandLine, environmentLine) {
+	w := c.workspace
+	var dirs []string
+	if w.Home == "" || found.workDir != "" { // else nobody knows where a client starts it
+		dirs = []string{cmp.Or(found.workDir, w.Dir)}
+	}
+	work := len(dirs)
+	dirs = append(dirs, packageDirs(found.env)...)
+	for i, dir := range dirs {
+		for _, module := range []string{module + ".__main__", module} {
+			file := filepath.Join(dir, filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))+".py")
+			info, err := os.Stat(file)
+			if err != nil || !info.Mode().IsRegular() || !moduleName().MatchString(module) {
+				continue
+			}
+			if found.script = file; i < work {
+				found.modules = dir
+			}
+			c.declared.Arguments = slices.Concat(before, []string{"-c", startModule, file, module}, after)
+			return c, found
+		}
+	}
+	return c, environmentLine{}
+}
+
+// packageDirs returns the directories that the python of an environment imports from after its own: that of its
+// packages, and those that the lines of *.pth files in it name.
+func packageDirs(env string) (dirs []string) {
+	if env == "" {
+		return nil
+	}
+	sites, _ := filepath.Glob(filepath.Join(env, filepath.FromSlash(sitePackages)))
+	for _, site := range sites {
+		dirs = append(dirs, site)
+		files, _ := filepath.Glob(filepath.Join(site, "*.pth"))
+		for _, file := range files {
+			data, _ := host.ReadFile(file, closure.MaxVenv) // of one that cannot be read nothing is found
+			for line := range strings.Lines(string(data)) {
+				if line = strings.TrimRight(line, "\r\n"); filepath.IsAbs(line) {
+					dirs = append(dirs, line)
+				}
+			}
+		}
+	}
+	return dirs
 }
 
 // moduleName is the name of a module of python.
@@ -141,7 +205,7 @@ func refuseUVLine(t launcher.Target, server string) error {
 			"its option %s is of uv, which is not started", wire.Quoted(t.IgnoredOptions[0]))
 	case t.WorkDir != "" && t.WorkDir != t.Dir:
 		return refuse("leave --project out", "--project and --directory name two directories")
-	case t.File != "" && t.Bin != "" && t.Bin != "python" && t.Bin != "python3":
+	case t.File+t.Module != "" && t.Bin != "" && t.Bin != "python" && t.Bin != "python3":
 		return refuse("declare that program itself as 'command'", "uv run would only start %s", wire.Quoted(t.Bin))
 	case t.File == ".":
 		return refuse("name that file", "'uv run .' starts the file __main__.py")

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -25,6 +26,25 @@ type ClientFiles struct {
 }
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
+
+// leadOn has the hint of an error about the server called name, of a client's file in a project, name that file where it
+// names 'hallmark pin NAME': nothing is declared yet.
+func (o Options) leadOn(err error, name string) {
+	var problem *evidence.Error
+	if o.From.isZero() || !errors.As(err, &problem) {
+		return
+	}
+	args := []string{"hallmark", "pin", name, "--config", o.From.Config}
+	if o.From.Client != "" {
+		args = []string{"hallmark", "pin", name, "--client", o.From.Client}
+	}
+	if o.WriteConfig {
+		args = append(args, "--write-config")
+	}
+	for _, end := range []string{" ", "'"} {
+		problem.Hint = strings.ReplaceAll(problem.Hint, "'hallmark pin "+name+end, "'"+host.QuoteArguments(args)+end)
+	}
+}
 
 // refuseHome refuses to begin a project in the home directory: every project below it would be part of it, and what the
 // user's own clients start belongs to no project.

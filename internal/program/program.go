@@ -59,6 +59,7 @@ type Program struct {
 	Path             string         // PATH that it was found through and gets
 	Dir              string         // that it is started in; "" for the project's
 	Environment      string         // of python, that its declaration chooses; "" if its interpreter says
+	Modules          string         // the directory that python imports from first, if that is not the script's
 	Variables        []string
 	Values           map[string]string // variables that its declaration gives values
 	RuntimeVariables []string          // variables that its runtime gets from us, "NAME=VALUE"
