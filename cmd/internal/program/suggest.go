@@ -34,7 +34,8 @@ func unknownCommand(c *cobra.Command, typed string) error {
 	for _, topic := range near(typed, topicNames(c)) {
 		meant = append(meant, "help "+topic)
 	}
-	return suggest(Usage(c, fmt.Errorf("unknown command %q for %q", typed, c.CommandPath())), c.CommandPath()+" ", meant)
+	path := c.CommandPath()
+	return suggest(Usage(c, fmt.Errorf("unknown command %q for %q", typed, path)), path+" ", meant)
 }
 
 // explainUnknown makes cobra's error about a command that the program does not have one of unknownCommand.
