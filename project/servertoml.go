@@ -83,7 +83,7 @@ func (raw serverTOML) checkType(s Server) error {
 	case s.Remote():
 		return raw.checkRemote()
 	case s.Type != TypeStdio:
-		return fmt.Errorf("unknown type %q", s.Type)
+		return fmt.Errorf(`unknown type %q; it is "stdio" or "http"`, s.Type)
 	case s.URL != "" || s.Headers != nil:
 		return errors.New(`url and headers are of type = "http"`)
 	}

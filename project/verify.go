@@ -104,8 +104,11 @@ func (raw verifyTOML) verify() (*Verify, error) {
 			return nil, errors.New(`type "file" needs a path`)
 		}
 		want, err := digest.ParseHex(algorithm, strings.TrimPrefix(f.Value, string(algorithm)+":"))
-		if f.Value == "" {
+		switch {
+		case f.Value == "":
 			err = errUnfilled
+		case err != nil:
+			err = fmt.Errorf("%w; with value = \"\" 'hallmark verify-server NAME --write' fills it in", err)
 		}
 		if err != nil && f.Path != "" {
 			err = fmt.Errorf("%s: %w", surface.Escape(f.Path), err)

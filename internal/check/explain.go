@@ -166,8 +166,11 @@ func (c *chain) command(words ...string) string { return "hallmark " + host.Quot
 // path is a file of the project as the caller can open it.
 func (c *chain) path(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
 
-// hashOf is the command that hashes a file.
-func hashOf(path string) string { return "sha256sum " + host.QuoteArguments([]string{path}) }
+// hashOf is the command that computes a file's digest, which is shown.
+func hashOf(digest, path string) string {
+	algorithm, _, _ := strings.Cut(digest, ":")
+	return algorithm + "sum " + host.QuoteArguments([]string{path})
+}
 
 // searchIn is the command that finds text in a file.
 func searchIn(path, text string) string {
@@ -220,7 +223,7 @@ func (c *chain) addHashedOne(step, as, subject string, rows evidence.Report) {
 	switch from := first.Observed.From; {
 	case first.Outcome != evidence.Match && first.Outcome != evidence.Mismatch:
 	case first.Scheme == evidence.File && filepath.IsAbs(from):
-		check = hashOf(from)
+		check = hashOf(first.Actual(), from)
 	case first.Scheme != evidence.File && filepath.Base(from) == "content":
 		check = "hallmark store verify"
 	}

@@ -211,8 +211,9 @@ func (c *chain) addClaims(entry project.ServerLock) {
 	} else {
 		text += "; nobody claimed a hash of " + evidence.NameSome(unclaimed, 3)
 	}
-	c.add("packages", hashOf(c.path(file)), fmt.Sprintf("%s. Hallmark hashed the file now: %s, as hallmark.lock says.",
-		text, entry.Closure.Lock), text+".", rows)
+	lock := entry.Closure.Lock.String()
+	c.add("packages", hashOf(lock, c.path(file)),
+		fmt.Sprintf("%s. Hallmark hashed the file now: %s, as hallmark.lock says.", text, lock), text+".", rows)
 }
 
 // addPackageClaim adds what the package registry claimed of the server's own package, and what Hallmark computed
@@ -276,7 +277,7 @@ func (c *chain) addRuntime(entry project.ServerLock) {
 	switch {
 	case len(rows) > 0:
 	case approval.Runtime != nil:
-		c.state("runtime", Kept, hashOf(approval.Runtime.Path), fmt.Sprintf(
+		c.state("runtime", Kept, hashOf(approval.Runtime.Digest.String(), approval.Runtime.Path), fmt.Sprintf(
 			"You approved %s with %s on this machine; Hallmark compares it when it uses it.", approval.Runtime.Path,
 			approval.Runtime.Digest))
 	case entry.Closure != nil:

@@ -143,6 +143,9 @@ func (c commandLine) openProgram(through environmentLine) (p *program.Program, r
 	return p, r, c.openScript(r, found, target.File)
 }
 
+// hintModule leads on from a module that is not known.
+const hintModule = "start the package that the module comes from, as in 'uvx NAME', or name the module's file"
+
 // refuseTarget refuses a command line that starts what no hash of a file covers.
 func refuseTarget(s project.Server, target launcher.Target) error {
 	declared := s.KindOf(target)
@@ -160,9 +163,13 @@ func refuseTarget(s project.Server, target launcher.Target) error {
 		return evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
 			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))
 	case target.Module != "":
-		return evidence.Errorf(evidence.Refused, s.Name,
-			"start the package that the module comes from, as in 'uvx NAME', or name the module's file",
+		return evidence.Errorf(evidence.Refused, s.Name, hintModule,
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
+	case len(target.Packages) > 0 && target.Packages[0].Ecosystem == launcher.Git:
+		return evidence.Errorf(evidence.Refused, s.Name, "name a version that a package registry has, as in 'uvx "+
+			"NAME@VERSION' or 'npx NAME@VERSION'; or clone it, and name its script by the path",
+			fmt.Errorf("what %s takes from git cannot be pinned: %+q", target.Launcher,
+				launcher.Redact([]string{target.Packages[0].Text})[0]))
 	case !target.Direct:
 		return evidence.Errorf(evidence.Refused, s.Name, hintPinned(target),
 			fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))

@@ -36,9 +36,6 @@ func (c commandLine) addTree(r *commandFiles) error {
 		if err := c.refuseNeighbours(r); err != nil {
 			return err
 		}
-		if r.p.Modules != "" {
-			ignoreBytecode(r.p)
-		}
 		return r.addAbove(script, filepath.Dir(script.File))
 	}
 	t, err := r.addDeclaredTree(s, "a directory that holds all of it")

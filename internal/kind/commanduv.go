@@ -129,8 +129,13 @@ func (c commandLine) throughPython(module string) (_ commandLine, found environm
 		found.env = env
 	}
 	found.written = &s
-	c, found = c.throughModule(module, s.Arguments[:at], s.Arguments[at+2:], found)
-	return c, found, nil
+	started, found := c.throughModule(module, s.Arguments[:at], s.Arguments[at+2:], found)
+	if found.modules != "" && found.env == "" && s.Tree == "" {
+		return c, found, evidence.Errorf(evidence.Refused, s.Name, hintModule, fmt.Errorf("the option -m of %s may "+
+			"run code that no hash covers, unless pin locks the directory that it starts in: --tree .",
+			surface.Escape(filepath.Base(s.Command))))
+	}
+	return started, found, nil
 }
 
 // throughModule has python start a module: the first of that name in the working directory, in the packages of its

@@ -149,6 +149,11 @@ func (x *trying) pack(ctx context.Context) (err error) {
 		x.file = filepath.Join(x.work, name)
 		return d.MoveTo(x.file)
 	}
+	if err != nil && fetch.CheckBundle(x.path) == nil {
+		return evidence.Errorf(evidence.Validation, x.path,
+			"unpack it; 'hallmark surface capture -- COMMAND' shows what the command of its manifest.json starts",
+			errors.New("is an MCP bundle, and only packages of npm and Python are tried"))
+	}
 	return notTried(err)
 }
 

@@ -294,13 +294,7 @@ func (a *adoption) take(w *workspace.Workspace, s clients.Server, named, rewrite
 	if err != nil {
 		return "", err
 	}
-	if w.Home != "" {
-		err = refuseShared(w, s)
-	}
-	if err == nil && (w.Home != "" || s.URL != "" && rewrite) {
-		err = refuseUnguardable(s, w.Host.Getenv)
-	}
-	if err != nil {
+	if err := refuseRewriting(w, s, rewrite); err != nil {
 		return "", err
 	}
 	if s.URL != "" {
@@ -408,9 +402,27 @@ func refuseHeaders(s clients.Server, getenv func(string) string) error {
 	return nil
 }
 
-// refuseUnguardable refuses an entry of the user's own files that would not be guarded if it started hallmark run: the
-// same members make a scan refuse it then. getenv looks up what its client fills in.
-func refuseUnguardable(s clients.Server, getenv func(string) string) error {
+// refuseRewriting refuses an entry of the user's own files, or one that is to be rewritten, that would not be guarded
+// if it started hallmark run.
+func refuseRewriting(w *workspace.Workspace, s clients.Server, rewrite bool) error {
+	cwd := s.WorkingDir()
+	if cwd != "" && !filepath.IsAbs(cwd) {
+		cwd = w.Path(strings.TrimPrefix(cwd, workspaceFolder))
+	}
+	switch {
+	case w.Home != "":
+		return cmp.Or(refuseUnguardable(s), refuseShared(w, s), refuseHeaders(s, w.Host.Getenv), refusePlaces(s))
+	case !rewrite:
+		return nil
+	case cwd != "" && !host.SameFile(cwd, w.Dir):
+		return cmp.Or(refuseUnguardable(s), refuseElsewhere(s))
+	}
+	return cmp.Or(refuseUnguardable(s), refuseHeaders(s, w.Host.Getenv))
+}
+
+// refuseUnguardable refuses an entry that would not be guarded if it started hallmark run: the same members make a scan
+// refuse it then.
+func refuseUnguardable(s clients.Server) error {
 	refuse := func(hint string, err error) error { return refuseEntry(s, hint, err) }
 	unknown := slices.DeleteFunc(s.Unknown(), func(key string) bool { return s.URL != "" && s.SetsHeaders(key) })
 	if len(unknown) > 0 {
@@ -423,19 +435,26 @@ func refuseUnguardable(s clients.Server, getenv func(string) string) error {
 	if s.Name == "" {
 		return refuse("give it a name", errors.New("has no name"))
 	}
-	if err := refuseHeaders(s, getenv); err != nil {
-		return err
-	}
-	if s.WorkingDir() != "" {
-		return refuse("take it out if the server does without it, or name the directory in its arguments",
-			errors.New("has a working directory, in which hallmark run would not start it"))
-	}
 	if i := slices.IndexFunc(s.Variables, clients.ChangesHallmark); i >= 0 {
 		return refuse("take it out of the entry: what the server runs is found when it is locked",
 			fmt.Errorf("sets %+q, which may change what is started", s.Variables[i]))
 	}
+	return nil
+}
+
+// refuseElsewhere refuses an entry with a working directory that is not the project's.
+func refuseElsewhere(s clients.Server) error {
+	return refuseEntry(s, "take it out if the server does without it, or name the directory in its arguments",
+		errors.New("has a working directory, in which hallmark run would not start it"))
+}
+
+// refusePlaces refuses an entry of the user's own files that is meant for one directory.
+func refusePlaces(s clients.Server) error {
+	if s.WorkingDir() != "" {
+		return refuseElsewhere(s)
+	}
 	if strings.ContainsAny(s.Command, `/\`) && !filepath.IsAbs(s.Command) && !workspace.IsWindowsPath(s.Command) {
-		return refuse("write the absolute path of the program",
+		return refuseEntry(s, "write the absolute path of the program",
 			fmt.Errorf("starts %+q, which is another program in each directory", s.Command))
 	}
 	return nil

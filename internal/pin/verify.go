@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -72,6 +74,10 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 			evidence.Observed{}, block.Reason)})
 		return out, nil
 	}
+	if !write && isUnfilled(data, s) {
+		return nil, evidence.Errorf(evidence.Validation, name, "'hallmark verify-server "+name+" --write' fills it in",
+			errors.New("its verify block has no value"))
+	}
 	filled, err := out.hashBlock(&workspace.Workspace{Host: h, Dir: abs}, s, block)
 	if err != nil {
 		return nil, err
@@ -128,7 +134,8 @@ func hashClaimed(w *workspace.Workspace, s project.Server, c project.FileClaim) 
 	file, chain := program.ResolveVerifyPath(w, path)
 	o, err := program.HashFile(file, c.Want.Algorithm())
 	if err != nil {
-		return claimedFile{}, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return claimedFile{}, evidence.Errorf(evidence.Operation, s.Name, "see that the file is there, or name "+
+			"another one in the server's verify block; its path is relative to the project's directory", err)
 	}
 	out := claimedFile{file: o, chain: chain}
 	for _, d := range o.Digests {
@@ -145,6 +152,15 @@ func hashClaimed(w *workspace.Workspace, s project.Server, c project.FileClaim) 
 	out.evidence = evidence.Compare(claim, o)
 	out.evidence.Reason = chain
 	return out, nil
+}
+
+// isUnfilled reports whether the verify block of s, which [workspace.UnfilledServer] read from data, has an empty
+// value.
+func isUnfilled(data []byte, s project.Server) bool {
+	_, err := project.ParseConfig(data)
+	return err != nil && s.Verify != nil && slices.ContainsFunc(s.Verify.Claims, func(c project.FileClaim) bool {
+		return strings.Trim(c.Want.Hex(), "0") == ""
+	})
 }
 
 // proposeBlock returns a verify block with zero digests for a server without one. It fails if no

@@ -227,9 +227,9 @@ func reviewWaiting(ctx context.Context, a *app.App, h *host.Host, dir string, ap
 	switch {
 	case err != nil:
 		return err
-	case len(w.Servers) == 0:
+	case len(w.Servers) == 0 && len(w.Drifted) == 0:
 		a.Note("nothing to approve")
-	default:
+	case len(w.Servers) > 0:
 		a.Note("approved: %s", strings.Join(namesOf(w.Servers), ", "))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -156,7 +157,7 @@ func writeStatus(out io.Writer, found *scan.Result, servers []scan.Server, unuse
 		return f.Evidence.Rule == launcher.RuleUnreadable
 	})
 	if len(servers) > 0 || !unread {
-		showStatus(w, servers, declaredServers(found))
+		showStatus(w, servers, unstartedServers(found))
 	}
 	for _, f := range found.Rules {
 		if f.Evidence.Rule != launcher.RuleUnreadable && f.Evidence.Rule != launcher.RuleRemoved {
@@ -258,26 +259,39 @@ func rankOf(s scan.Server) int {
 	})
 }
 
-// declaredServers are the names of the servers in hallmark.toml.
-func declaredServers(found *scan.Result) (names []string) {
+// unstartedServers are the names of the servers in hallmark.toml that no entry of a client starts.
+func unstartedServers(found *scan.Result) (names []string) {
 	for _, s := range found.Servers {
-		if s.Client == "hallmark" {
+		if s.Client == "hallmark" && !slices.ContainsFunc(found.Servers, func(x scan.Server) bool {
+			return x.Runs != nil && x.Runs.Name == s.Name && host.SameFile(x.Runs.Project, filepath.Dir(s.File))
+		}) {
 			names = append(names, s.Name)
 		}
 	}
 	return names
 }
 
-// showStatus prints a line for each server, in columns. If there is none, it says how a client starts those that are
-// declared.
-func showStatus(w io.Writer, servers []scan.Server, declared []string) {
+// showStatus prints a line for each server, in columns. Of those that are declared and that no client starts, it says
+// how one does.
+func showStatus(w io.Writer, servers []scan.Server, unstarted []string) {
+	writeStates(w, servers)
+	if len(unstarted) == 0 {
+		return
+	}
+	none := "So none"
+	if len(servers) > 0 {
+		fmt.Fprintln(w)
+		none = "No client"
+	}
+	writeFolded(w, fmt.Sprintf("%s starts %s of hallmark.toml. An entry in a client's file does: "+
+		"this program as its command, \"run\" and \"%s\" as its arguments.", none,
+		surface.Escape(evidence.NameSome(unstarted, 3)), surface.Escape(unstarted[0])), "  ")
+}
+
+// writeStates prints a line for each server, or that there is none.
+func writeStates(w io.Writer, servers []scan.Server) {
 	if len(servers) == 0 {
 		fmt.Fprintln(w, "No MCP server was found in the files of your clients.")
-		if len(declared) > 0 {
-			name := surface.Escape(declared[0])
-			writeFolded(w, fmt.Sprintf("So none starts %s of hallmark.toml. An entry in a client's file does: "+
-				"this program as its command, \"run\" and \"%s\" as its arguments.", name, name), "  ")
-		}
 		return
 	}
 	var t table

@@ -48,7 +48,9 @@ func (s *surfaceFlags) register(c *cobra.Command, a *app.App) {
 		"accept the lock of this checkout without this machine's approval")
 	s.o.Judged = func(v policy.Verdict) {
 		a.Bars.Stop()
-		a.WriteWarnings(v, v.Warnings())
+		if len(s.o.Command) == 0 { // else no lock is to hold it, and no table has an opt-out
+			a.WriteWarnings(v, v.Warnings())
+		}
 	}
 }
 

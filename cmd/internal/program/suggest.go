@@ -22,7 +22,7 @@ const (
 )
 
 // unknownCommand is the error of a command line that names a command that c does not have. Its hint begins with those
-// that may be meant.
+// that may be meant, and with topics of help.
 func unknownCommand(c *cobra.Command, typed string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -30,8 +30,12 @@ func unknownCommand(c *cobra.Command, typed string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return suggest(Usage(c, fmt.Errorf("unknown command %q for %q", typed, c.CommandPath())),
-		c.CommandPath()+" ", near(typed, names))
+	meant := near(typed, names)
+	for _, topic := range near(typed, topicNames(c)) {
+		meant = append(meant, "help "+topic)
+	}
+	path := c.CommandPath()
+	return suggest(Usage(c, fmt.Errorf("unknown command %q for %q", typed, path)), path+" ", meant)
 }
 
 // explainUnknown makes cobra's error about a command that the program does not have one of unknownCommand.
