@@ -36,8 +36,7 @@ func (s *Server) frame(next http.Handler) http.Handler {
 				}
 				Logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
-					WriteProblem(out,
-						registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
+					WriteProblem(out, internalError(ctx))
 				}
 			}
 			s.metrics.countAnswer(routed, out.status, time.Since(began))

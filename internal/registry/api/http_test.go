@@ -224,6 +224,9 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: published", name)
 		}
 		id := res.Header.Get("X-Request-Id")
+		if !strings.Contains(body, "request="+id) {
+			t.Errorf("%s: %s does not name request %s", name, body, id)
+		}
 		if log := f.Log(); !strings.Contains(log, "secret inside") || !strings.Contains(log, "request="+id) {
 			t.Errorf("%s: log %s", name, log)
 		}
