@@ -84,13 +84,6 @@ func (s *Server) Failure(ctx context.Context, err error) error {
 	return internalError(ctx)
 }
 
-// unavailable is the answer to a request for which the storage is not to be had now.
-func unavailable(detail string) *registry.Problem {
-	p := registry.NewProblem(http.StatusServiceUnavailable, "%s", detail)
-	p.RetryAfter = databaseRetry
-	return p
-}
-
 // internalError is the answer that says nothing of a fault but where its reason is.
 func internalError(ctx context.Context) *registry.Problem {
 	id := ""
