@@ -77,7 +77,9 @@ type ImportResult struct {
 func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 	if !strings.Contains(o.From, "://") { // fail before a registry is created for the import
 		if _, err := os.Stat(o.From); err != nil {
-			return nil, document.OpenError(o.From, err)
+			err = document.OpenError(o.From, err)
+			return nil, evidence.Errorf(evidence.ClassOf(err), "import",
+				"give the file of an export, or the URL of a registry with its https://", err)
 		}
 	}
 	db, err := openDatabase(ctx, o.Place, true)

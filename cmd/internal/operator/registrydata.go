@@ -139,7 +139,8 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 
 const importHelp = `Take the records of another MCP registry, named by its URL, or of a file: an export
 of this program, a page of a registry's list, or an array of server.json documents.
-Records keep the time of their first publishing and are marked as imported; nothing of
+From a registry's URL come the records of its servers; archives, and records of facets
+and plugins, come with an export. Records keep the time of their first publishing and are marked as imported; nothing of
 them is recomputed, which 'hallmark-registry reverify' can do later.
 
 An import from a URL that was interrupted goes on where it stopped, and a later one asks
@@ -176,9 +177,6 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 				a.Note("%s", fmt.Sprintf(format, v...))
 			}
 			i, err := operate.Import(c.Context(), o)
-			if i == nil {
-				i = &operate.ImportResult{Conflicts: []string{}, Refused: []string{}}
-			}
 			return reportImported(a, i, asJSON, err)
 		}),
 	}
@@ -195,6 +193,10 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 
 // reportImported prints how many records were added, and how many were not.
 func reportImported(a *app.App, i *operate.ImportResult, asJSON bool, err error) error {
+	if i == nil && !asJSON { // nothing was begun
+		return err
+	}
+	i = cmp.Or(i, &operate.ImportResult{Conflicts: []string{}, Refused: []string{}})
 	if asJSON {
 		return a.WriteJSON(struct {
 			app.Outcome
