@@ -161,3 +161,18 @@ func read(t *testing.T, name string) string {
 	}
 	return string(text)
 }
+
+// TestDeployProxy: the registry believes the proxy, so that the proxy must not pass on what a client says of its own
+// address; and what counts requests is for the operator, however its path is written.
+func TestDeployProxy(t *testing.T) {
+	text := read(t, "deploy/haproxy.cfg")
+	for _, want := range []string{"http-request set-header X-Forwarded-For %[src]\n",
+		"http-request deny deny_status 404 if { path,url_dec /metrics }\n", "option redispatch 1\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("deploy/haproxy.cfg lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "forwardfor") {
+		t.Error("deploy/haproxy.cfg adds to what a client says of its address")
+	}
+}

@@ -36,6 +36,9 @@ type Place struct{ Data, Database, Blobs string }
 // dataHint is for a directory that cannot be used.
 const dataHint = "does the directory of --data have room, and may you write there?"
 
+// fileHint is for a new file that cannot be written.
+const fileHint = "does the file's directory exist, has it room, and may you write there?"
+
 // archivesHint is for an archive that is not there.
 const archivesHint = "a backup of the database has no archives: copy blobs to --data, or name the bucket with --blobs"
 
@@ -93,7 +96,7 @@ func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	}
 	temp, err := os.CreateTemp(filepath.Dir(file), ".export-*.tmp")
 	if err != nil {
-		return 0, evidence.Errorf(evidence.Operation, file, "", err)
+		return 0, evidence.Errorf(evidence.Operation, file, fileHint, err)
 	}
 	defer os.Remove(temp.Name())
 	n, err := Export(ctx, p, temp)
@@ -101,10 +104,10 @@ func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 		return n, errors.Join(err, temp.Close())
 	}
 	if err := temp.Close(); err != nil {
-		return n, evidence.Errorf(evidence.Operation, file, "", err)
+		return n, evidence.Errorf(evidence.Operation, file, fileHint, err)
 	}
 	if err := durable.Place(temp.Name(), file); err != nil {
-		return n, evidence.Errorf(evidence.Operation, file, "", err)
+		return n, evidence.Errorf(evidence.Operation, file, fileHint, err)
 	}
 	return n, nil
 }
@@ -129,7 +132,7 @@ func Backup(ctx context.Context, p Place, file string) error {
 	case errors.Is(err, fs.ErrExist):
 		return evidence.Errorf(evidence.Validation, "registry", "choose a new name for each backup", err)
 	case err != nil:
-		return evidence.Errorf(evidence.Operation, "registry", "", err)
+		return evidence.Errorf(evidence.Operation, "registry", fileHint, err)
 	}
 	return nil
 }

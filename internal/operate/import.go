@@ -77,7 +77,9 @@ type ImportResult struct {
 func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 	if !strings.Contains(o.From, "://") { // fail before a registry is created for the import
 		if _, err := os.Stat(o.From); err != nil {
-			return nil, document.OpenError(o.From, err)
+			err = document.OpenError(o.From, err)
+			return nil, evidence.Errorf(evidence.ClassOf(err), "import",
+				"give the file of an export, or the URL of a registry with its https://", err)
 		}
 	}
 	db, err := openDatabase(ctx, o.Place, true)
@@ -127,7 +129,9 @@ func registryBase(s string) string {
 func (i *importer) importRegistry(ctx context.Context) error {
 	i.origin = registryBase(i.From)
 	if i.Restore {
-		return evidence.Errorf(evidence.Validation, i.origin, "", errors.New("only a file can be restored"))
+		return evidence.Errorf(evidence.Validation, i.origin,
+			"write one there with 'hallmark-registry export FILE'; without --restore the records are imported",
+			errors.New("only a file can be restored"))
 	}
 	upstream := &client.Client{Base: i.origin}
 	if i.RootCAs != nil {
@@ -255,7 +259,9 @@ func (i *importer) importFile(ctx context.Context) error {
 	case stopped != nil:
 		return evidence.Errorf(evidence.Operation, "registry", "", stopped)
 	case err != nil:
-		return evidence.Errorf(evidence.Validation, filepath.ToSlash(i.From), "", err)
+		return evidence.Errorf(evidence.Validation, filepath.ToSlash(i.From),
+			"the file is cut or no export: write it again with 'hallmark-registry export FILE'; what was read is "+
+				"there, and a whole file adds the rest", err)
 	}
 	i.tellProgress()
 	return nil

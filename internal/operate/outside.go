@@ -58,7 +58,8 @@ func openIssuer(ctx context.Context, o ServeOptions) (*api.Issuer, error) {
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), "token key",
-			"--token-key-file is a file with 64 hexadecimal digits, such as 'openssl rand -hex 32' prints", err)
+			unlessHinted(err, "--token-key-file is a file with 64 hexadecimal digits, such as 'openssl rand -hex 32' "+
+				"prints"), err)
 	}
 	return api.NewIssuer(seed)
 }

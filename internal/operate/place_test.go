@@ -2,6 +2,7 @@ package operate
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
@@ -72,5 +74,28 @@ func TestPlacePostgres(t *testing.T) {
 	}
 	if _, err := os.Stat(at.Data); err == nil {
 		t.Error("a data directory was made")
+	}
+}
+
+// Each file that cannot be written or read is named with what to do.
+func TestFileHints(t *testing.T) {
+	at, cut := Place{Data: t.TempDir()}, filepath.Join(t.TempDir(), "cut.jsonl")
+	hosttest.OpenRecords(t, at.Data)
+	if err := os.WriteFile(cut, []byte(`{"server":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(t.TempDir(), "none", "file")
+	_, exported := ExportFile(t.Context(), at, nowhere)
+	_, imported := Import(t.Context(), ImportOptions{Place: at, From: cut})
+	_, restored := Import(t.Context(), ImportOptions{Place: at, From: "https://registry.example.com", Restore: true})
+	for want, err := range map[string]error{
+		"directory exist":  exported,
+		"may you write":    Backup(t.Context(), at, nowhere),
+		"cut or no export": imported,
+		"export FILE":      restored,
+	} {
+		if e := new(evidence.Error); !errors.As(err, &e) || !strings.Contains(e.Hint, want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }

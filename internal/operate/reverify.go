@@ -1,7 +1,6 @@
 package operate
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +36,7 @@ type ReverifyOptions struct {
 	BundleHosts []string
 	Fetch       fetch.Config
 	Version     string // of this program, as findings tell it
+	DryRun      bool   // findings are told, and not added
 	Logger      *slog.Logger
 }
 
@@ -44,10 +44,10 @@ type ReverifyOptions struct {
 type Reverification struct {
 	Records   int `json:"records"`   // that were looked at; deleted ones are skipped
 	Claimed   int `json:"claimed"`   // of these, with a claim to recompute
-	Unreached int `json:"unreached"` // of these, with a file that could not be fetched now
+	Unreached int `json:"unreached"` // of these, with a file that could not be looked at now
 	// name@version of those that fail, "facet name@version" of an archive; known before or not
 	Failing []string           `json:"failing"`
-	Found   []ReverifiedRecord `json:"found"` // what was added as a finding
+	Found   []ReverifiedRecord `json:"found"` // what was added as a finding, or would be without DryRun
 }
 
 // ReverifiedRecord is a record with a new finding. Evidence is empty if what failed
@@ -60,8 +60,9 @@ type ReverifiedRecord struct {
 // Reverify recomputes the claims of published records: for servers by fetching their packages
 // again, for archives from the bytes that the registry keeps. A claim that no longer holds, because
 // a package was replaced or removed or an archive is damaged, becomes a finding of the record. The
-// same failure adds no second finding. An unreachable file is no failure; nor is a missing archive,
-// because o.Blobs may name another place than the registry's, and a finding stays in the log.
+// same failure adds no second finding. What could not be looked at is no failure, and is logged: an
+// unreachable file, one that o forbids to fetch, and a missing archive, because o.Blobs may name
+// another place than the registry's. A finding stays in the log, and the next run may have other options.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
@@ -75,7 +76,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 			return checkClaims(ctx, client, doc, o.BundleHosts)
 		},
 		blobs: sync.OnceValues(func() (registry.Blobs, error) { return openBlobs(ctx, o.Data, o.Blobs) }),
-		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		build: o.Version, now: time.Now, dry: o.DryRun, logger: o.Logger,
 	}
 	return r.reverifyAll(ctx, o.Since)
 }
@@ -91,9 +92,13 @@ type reverifier struct {
 	blobs func() (registry.Blobs, error) // called only if there is an archive; safe for concurrent use
 	build string
 	now   func() time.Time
+	dry   bool // nothing is written
 
-	logger *slog.Logger // gets a warning for each missing archive
+	logger *slog.Logger // gets a warning for each file that could not be looked at; nil drops it
 }
+
+// packagesHint is for a package that could not be looked at.
+const packagesHint = "give reverify the --allow-host, --npm-registry, --credentials and limits that serve has"
 
 // claimedRecord is a record whose claims can be recomputed.
 type claimedRecord struct {
@@ -101,6 +106,7 @@ type claimedRecord struct {
 	status    registry.Status
 	published time.Time
 	before    []byte // evidence that is known to fail, a JSON array
+	hint      string // where its files cannot be looked at
 	check     func(context.Context) (report evidence.Report, claims bool, err error)
 	add       func(ctx context.Context, failing []byte) error // a finding
 }
@@ -116,7 +122,7 @@ func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverifi
 	}
 	worst := evidence.OK
 	for _, list := range lists {
-		class, err := out.reverifyList(ctx, since, list)
+		class, err := r.reverifyList(ctx, out, since, list)
 		if worst = evidence.Worse(worst, class); err != nil {
 			return out, err
 		}
@@ -126,7 +132,7 @@ func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverifi
 
 // reverifyList recomputes the claims of the records of a list, and returns the most urgent class of
 // what fails.
-func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
+func (r reverifier) reverifyList(ctx context.Context, out *Reverification, since time.Time,
 	list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
 	// The time of update is never before that of publishing.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
@@ -142,10 +148,10 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
 			if rec.status == registry.Deleted || rec.published.Before(since) {
 				continue
 			}
-			r.Records++
+			out.Records++
 			group.Go(func() (err error) {
 				// The failure of another record stops this check, but not storing its finding.
-				if results[i], err = rec.reverify(ctx, inner); err != nil {
+				if results[i], err = rec.reverify(ctx, inner, r.dry); err != nil {
 					err = evidence.Errorf(evidence.Operation, rec.subject, "", err)
 				}
 				return err
@@ -153,25 +159,41 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
 		}
 		err = group.Wait()
 		for i, one := range results { // of those that finished
-			if one.claimed {
-				r.Claimed++
-			}
-			if one.unreached {
-				r.Unreached++
-			}
-			if one.class != evidence.OK {
-				r.Failing = append(r.Failing, page[i].subject)
-				worst = evidence.Worse(worst, one.class)
-			}
-			if one.found {
-				r.Found = append(r.Found, ReverifiedRecord{page[i].subject, one.failing})
-			}
+			r.tell(page[i], one.unread)
+			worst = evidence.Worse(worst, out.count(page[i].subject, one))
 		}
 		if err != nil || next == "" {
 			return worst, err
 		}
 		q.Cursor = next
 	}
+}
+
+// tell logs what could not be looked at of a record.
+func (r reverifier) tell(rec claimedRecord, unread evidence.Report) {
+	for _, e := range unread {
+		if r.logger != nil {
+			r.logger.Warn("not checked, and no finding", "subject", rec.subject, "claim", e.Title(), "reason", e.Reason,
+				"hint", rec.hint)
+		}
+	}
+}
+
+// count adds the result of one record, and returns the most urgent class of what fails.
+func (r *Reverification) count(subject string, one recordResult) evidence.Class {
+	if one.claimed {
+		r.Claimed++
+	}
+	if len(one.unread) > 0 {
+		r.Unreached++
+	}
+	if one.class != evidence.OK {
+		r.Failing = append(r.Failing, subject)
+	}
+	if one.found {
+		r.Found = append(r.Found, ReverifiedRecord{subject, one.failing})
+	}
+	return one.class
 }
 
 // listServers returns a page of the records of servers.
@@ -182,7 +204,7 @@ func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []c
 		if len(rec.Findings) > 0 {
 			before = rec.Findings[0].Evidence
 		}
-		page = append(page, claimedRecord{rec.Subject(), rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{rec.Subject(), rec.Status, rec.PublishedAt, before, packagesHint,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				doc, err := serverjson.Parse(rec.Document)
 				if err != nil {
@@ -213,19 +235,13 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
 			before = rec.Findings[0].Evidence
 		}
 		subject := ledger.Leaf{Kind: kind, Name: rec.Name, Version: rec.Version}.Subject()
-		page = append(page, claimedRecord{subject, rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{subject, rec.Status, rec.PublishedAt, before, archivesHint,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				blobs, err := r.blobs()
 				if err != nil {
 					return nil, false, err
 				}
 				report, err := checkArchive(ctx, blobs, rec, subject)
-				for _, e := range report {
-					if e.Cause == evidence.Unreachable {
-						r.logger.Warn("archive not checked", "hint", archivesHint, "subject", subject,
-							"reason", e.Reason)
-					}
-				}
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
@@ -295,28 +311,30 @@ func (r *Reverification) err(worst evidence.Class) error {
 			fmt.Errorf("%d of %s with claims failing", n, evidence.Count(r.Claimed, "record")))
 	}
 	if r.Unreached > 0 {
-		unreached = evidence.Errorf(evidence.Operation, "registry", "run it again later",
-			fmt.Errorf("files of %s could not be reached", evidence.Count(r.Unreached, "record")))
+		unreached = evidence.Errorf(evidence.Operation, "registry",
+			"the warnings name each; mend what they say, or run it again later",
+			fmt.Errorf("files of %s could not be looked at", evidence.Count(r.Unreached, "record")))
 	}
 	return errors.Join(failing, unreached)
 }
 
 // recordResult is the result of reverifying one record.
 type recordResult struct {
-	claimed   bool
-	unreached bool
-	failing   evidence.Report
-	class     evidence.Class // the most urgent of what fails
-	found     bool           // failing was added as a finding
+	claimed bool
+	unread  evidence.Report // what could not be looked at
+	failing evidence.Report
+	class   evidence.Class // the most urgent of what fails
+	found   bool           // failing is a new finding
 }
 
-// reverify checks a record within the context checking, and stores a new finding within ctx.
-func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResult, err error) {
+// reverify checks a record within the context checking, and stores a new finding within ctx, or not if dry.
+func (rec claimedRecord) reverify(ctx, checking context.Context, dry bool) (out recordResult, err error) {
 	report, claims, err := rec.check(checking)
 	if out.claimed = claims; err != nil || !claims {
 		return out, err
 	}
-	out.failing, out.class, out.unreached = selectFailing(report)
+	out.failing, out.class, out.unread = selectFailing(report, evidence.NotFound, evidence.Ambiguous,
+		evidence.Malformed)
 	before, err := knownFailures(rec.before)
 	if err != nil {
 		return out, err
@@ -324,7 +342,7 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 	now := failureKeys(out.failing)
 	hasNew := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
 	hasResolved := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
-	if !hasNew && (!hasResolved || out.unreached) {
+	if !hasNew && (!hasResolved || len(out.unread) > 0) {
 		return out, nil
 	}
 	text, err := json.Marshal(out.failing)
@@ -332,6 +350,9 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 		return out, err
 	}
 	out.found = true
+	if dry {
+		return out, nil
+	}
 	if err := rec.add(ctx, text); err != nil {
 		return out, fmt.Errorf("add the finding: %w", err)
 	}
@@ -358,26 +379,29 @@ func knownFailures(text []byte) ([]string, error) {
 			Observed: evidence.Observed{Text: p.Actual}, Outcome: p.Outcome, Cause: p.Cause,
 		})
 	}
-	bad, _, _ := selectFailing(report)
+	bad, _, _ := selectFailing(report, evidence.NotFound, evidence.Ambiguous, evidence.Malformed, evidence.Unsupported,
+		evidence.TooLarge, evidence.Computed)
 	return failureKeys(bad), nil
 }
 
 // selectFailing returns the evidence for which a publish would be refused, its most urgent class, and
-// whether something else could not be reached.
-func selectFailing(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
+// what could not be looked at: whatever could not be computed for another cause than those of learned,
+// which is that of this machine, its network, limits and flags, and says nothing of the package.
+func selectFailing(report evidence.Report, learned ...evidence.Cause) (bad evidence.Report, class evidence.Class,
+	unread evidence.Report) {
 	bad = evidence.Report{}
 	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
 		e := f.Evidence
 		switch {
 		case f.Class == evidence.OK:
-		case e.Outcome == evidence.Unverifiable && (e.Cause == evidence.Unreachable || e.Cause == evidence.Unreadable):
-			unreached = true
+		case e.Outcome == evidence.Unverifiable && !slices.Contains(learned, e.Cause):
+			unread = append(unread, e)
 		default:
 			bad = append(bad, e)
 			class = evidence.Worse(class, f.Class)
 		}
 	}
-	return bad, class, unreached
+	return bad, class, unread
 }
 
 // failureKeys returns a key for each failure; the same failure has the same key in another run.

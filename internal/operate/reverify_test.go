@@ -1,10 +1,12 @@
 package operate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +30,7 @@ const (
 	replaced  state = "replaced"
 	removed   state = "removed"
 	away      state = "away"      // cannot be reached
+	forbidden state = "forbidden" // this run's flags do not let it be fetched
 	stolen    state = "stolen"    // belongs to another server now
 	halfAway  state = "half away" // replaced, and its owner cannot be reached
 	fineOwner state = "fine, owner away"
@@ -47,6 +50,8 @@ func found(doc *serverjson.Document, s state) evidence.Report {
 		file = evidence.CannotVerify(claims[0], evidence.NotFound, "404")
 	case away:
 		file = evidence.CannotVerify(claims[0], evidence.Unreachable, "timeout")
+	case forbidden:
+		file = evidence.CannotVerify(claims[0], evidence.Unsupported, "that is not a public address")
 	case stolen:
 		owned = evidence.Fact(owner, "com.example/thief")
 	}
@@ -82,6 +87,7 @@ func TestReverify(t *testing.T) {
 	}{
 		{fine, "", false, evidence.OK, 0},
 		{away, "", false, evidence.Operation, 1},
+		{forbidden, "", false, evidence.Operation, 1},
 		{replaced, "mismatch", true, evidence.Integrity, 0},
 		{replaced, "", true, evidence.Integrity, 0}, // known
 		{halfAway, "", true, evidence.Integrity, 1},
@@ -166,6 +172,50 @@ func TestReverifyTolerated(t *testing.T) {
 	if out, err := r.reverifyAll(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 ||
 		len(out.Found[0].Evidence) != 0 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// A dry run tells what would be added, and adds nothing. What the flags forbid to fetch is named. A finding that an
+// earlier version added for that is resolved.
+func TestReverifyDryRun(t *testing.T) {
+	db := hosttest.OpenRecords(t, t.TempDir())
+	doc := notes("com.example/notes", "1.0.0", right.String())
+	insertDocument(t, db, doc, 0, nil)
+	is := replaced
+	var log bytes.Buffer
+	r := reverifier{records: db, now: time.Now, dry: true, logger: slog.New(slog.NewTextHandler(&log, nil)),
+		check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) { return found(doc, is), nil }}
+	for range 2 {
+		out, err := r.reverifyAll(t.Context(), time.Time{})
+		if evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 1 || log.Len() > 0 {
+			t.Errorf("%+v, %v\n%s", out, err, &log)
+		}
+	}
+	is = forbidden
+	if _, err := r.reverifyAll(t.Context(), time.Time{}); evidence.ClassOf(err) != evidence.Operation ||
+		!strings.Contains(log.String(), "com.example/notes@1.0.0") ||
+		!strings.Contains(log.String(), "not a public address") || !strings.Contains(log.String(), "--allow-host") {
+		t.Errorf("%v\n%s", err, &log)
+	}
+	parsed, err := serverjson.Parse([]byte(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(found(parsed, forbidden)[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddFinding(t.Context(), registry.Finding{Name: "com.example/notes", Version: "1.0.0", At: epoch,
+		Evidence: text}); err != nil {
+		t.Fatal(err)
+	}
+	is, r.dry = fine, false
+	if out, err := r.reverifyAll(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 ||
+		len(out.Found[0].Evidence) != 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if all, err := db.Findings(t.Context(), "com.example/notes", "1.0.0"); err != nil || len(all) != 2 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

@@ -1,12 +1,18 @@
 package operate
 
 import (
+	"bytes"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -107,6 +113,41 @@ func TestListenHint(t *testing.T) {
 		}
 		if got := listenHint(err, "--addr"); !strings.Contains(got, want) || !strings.Contains(got, "--addr") {
 			t.Errorf("%s: %s (%v)", addr, got, err)
+		}
+	}
+}
+
+// A key that cannot be used is refused with one hint, which is about keys.
+func TestKeyHints(t *testing.T) {
+	dir := t.TempDir()
+	seed, open, none := filepath.Join(dir, "seed"), filepath.Join(dir, "open"), filepath.Join(dir, "none")
+	for path, mode := range map[string]os.FileMode{seed: 0o600, open: 0o644} {
+		if err := os.WriteFile(path, []byte(strings.Repeat("ab", 32)), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		o    ServeOptions
+		want string
+	}{
+		"no log key":        {ServeOptions{LogKeyFile: none}, "openssl rand -hex 32"},
+		"a seed, no origin": {ServeOptions{LogKeyFile: seed}, "with --log-origin"},
+		"an open log key":   {ServeOptions{LogKeyFile: open, LogOrigin: "o.example"}, "chmod 600"},
+		"no token key":      {ServeOptions{TokenKeyFile: none}, "openssl rand -hex 32"},
+		"an open token key": {ServeOptions{TokenKeyFile: open}, "chmod 600"},
+	} {
+		if runtime.GOOS == "windows" && c.want == "chmod 600" {
+			continue
+		}
+		c.o.Data, c.o.Addr, c.o.Logger = filepath.Join(dir, name), "127.0.0.1:0", slog.New(slog.DiscardHandler)
+		err := Serve(t.Context(), c.o)
+		var text bytes.Buffer
+		for e := new(evidence.Error); errors.As(err, &e); err = e.Err {
+			text.WriteString(e.Hint)
+		}
+		if !strings.Contains(text.String(), c.want) || strings.Contains(text.String(), "bucket") ||
+			c.want == "chmod 600" && strings.Contains(text.String(), "openssl") {
+			t.Errorf("%s: hint %q", name, &text)
 		}
 	}
 }

@@ -47,6 +47,10 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	return log, nil
 }
 
+// logKeyHint is for a file that is not the key of a log.
+const logKeyHint = "--log-key-file is a key that 'serve' made, or, with --log-origin, 64 hexadecimal digits, such as " +
+	"'openssl rand -hex 32' prints"
+
 // openLogKey reads the key at path. It creates a key only for a new log: no key may have signed the log
 // of the database before, and heads must not hold a checkpoint of another key.
 func openLogKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries,
@@ -54,7 +58,10 @@ func openLogKey(ctx context.Context, o ServeOptions, path string, entries regist
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
-		return registry.ReadLogKey(path, o.LogOrigin)
+		if key, err = registry.ReadLogKey(path, o.LogOrigin); err != nil {
+			err = evidence.Errorf(evidence.ClassOf(err), "registry", unlessHinted(err, logKeyHint), err)
+		}
+		return key, err
 	case o.ReplaceLog != "": // heads hold the last checkpoint of the log that is replaced
 		key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin)
 	default:
@@ -103,5 +110,16 @@ func explainLogError(path string, err error) error {
 		hint = "--log-key-file, --db and --blobs name what exists, and this registry needs leave to write there: " +
 			"a bucket's is in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 	}
+	if unlessHinted(err, "none") == "" {
+		return err
+	}
 	return evidence.Errorf(evidence.ClassOf(err), "registry", hint, err)
+}
+
+// unlessHinted returns hint, or nothing if err says itself what to do.
+func unlessHinted(err error, hint string) string {
+	if e := new(evidence.Error); errors.As(err, &e) && e.Hint != "" {
+		return ""
+	}
+	return hint
 }

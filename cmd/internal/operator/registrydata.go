@@ -32,10 +32,11 @@ func addPlaceFlags(c *cobra.Command, p *operate.Place) {
 const reverifyHelp = `Fetch the files of published servers again and recompute every hash that their
 records claim; and recompute the archives of facets, servers and plugins that the registry
 keeps. What no longer matches becomes a finding, shown with the record, which itself stays
-as it is. The same failure found again adds nothing. The registry may be serving
-meanwhile.
+as it is. The same failure found again adds nothing. What could not be looked at, because
+a host does not answer or the flags forbid it, is named and is no finding. A finding stays
+in the log: see with --dry-run what would be added. The registry may be serving meanwhile.
 
-Exit code 3 if a claim fails, 1 if a file could not be reached.`
+Exit code 3 if a claim fails, 1 if a file could not be looked at.`
 
 // reverifyCommand is hallmark-registry reverify.
 func reverifyCommand(a *app.App) *cobra.Command {
@@ -47,7 +48,7 @@ func reverifyCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "reverify",
 		Short:   "Recompute the claims of published records",
-		Example: "--since 30d",
+		Example: "--dry-run\n--since 30d",
 		Long:    reverifyHelp,
 		Args:    app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
@@ -65,20 +66,20 @@ func reverifyCommand(a *app.App) *cobra.Command {
 			if o.Fetch.RootCAs, err = network.Set(); err != nil {
 				return err
 			}
-			o.Fetch.GitHub.API = github
-			o.Version = program.Release()
+			o.Fetch.GitHub.API, o.Version = github, program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := operate.Reverify(c.Context(), o)
 			if r == nil {
 				r = &operate.Reverification{Failing: []string{}, Found: []operate.ReverifiedRecord{}}
 			}
-			return reportReverified(a, r, asJSON, err)
+			return reportReverified(a, r, asJSON, o.DryRun, err)
 		}),
 	}
 	f := c.Flags()
 	addPlaceFlags(c, &o.Place)
 	f.StringVar(&since, "since", "",
 		"only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
+	f.BoolVar(&o.DryRun, "dry-run", false, "print what would be added as a finding, and write nothing")
 	sources.register(f)
 	network.Register(f)
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
@@ -90,7 +91,7 @@ func reverifyCommand(a *app.App) *cobra.Command {
 }
 
 // reportReverified prints what fails now and did not before, and what holds again.
-func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err error) error {
+func reportReverified(a *app.App, r *operate.Reverification, asJSON, dry bool, err error) error {
 	if asJSON {
 		return a.WriteJSON(struct {
 			app.Outcome
@@ -110,6 +111,9 @@ func reportReverified(a *app.App, r *operate.Reverification, asJSON bool, err er
 	if err == nil || r.Records > 0 {
 		a.Note("%s, %d with claims, %d failing, %s", evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing),
 			evidence.Count(len(r.Found), "new finding"))
+		if dry {
+			a.Note("nothing was written; without --dry-run what is new is added")
+		}
 	}
 	return err
 }
@@ -135,7 +139,8 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 
 const importHelp = `Take the records of another MCP registry, named by its URL, or of a file: an export
 of this program, a page of a registry's list, or an array of server.json documents.
-Records keep the time of their first publishing and are marked as imported; nothing of
+From a registry's URL come the records of its servers; archives, and records of facets
+and plugins, come with an export. Records keep the time of their first publishing and are marked as imported; nothing of
 them is recomputed, which 'hallmark-registry reverify' can do later.
 
 An import from a URL that was interrupted goes on where it stopped, and a later one asks
@@ -172,9 +177,6 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 				a.Note("%s", fmt.Sprintf(format, v...))
 			}
 			i, err := operate.Import(c.Context(), o)
-			if i == nil {
-				i = &operate.ImportResult{Conflicts: []string{}, Refused: []string{}}
-			}
 			return reportImported(a, i, asJSON, err)
 		}),
 	}
@@ -191,6 +193,10 @@ func importRecordsCommand(a *app.App) *cobra.Command {
 
 // reportImported prints how many records were added, and how many were not.
 func reportImported(a *app.App, i *operate.ImportResult, asJSON bool, err error) error {
+	if i == nil && !asJSON { // nothing was begun
+		return err
+	}
+	i = cmp.Or(i, &operate.ImportResult{Conflicts: []string{}, Refused: []string{}})
 	if asJSON {
 		return a.WriteJSON(struct {
 			app.Outcome

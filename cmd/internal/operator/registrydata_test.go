@@ -65,6 +65,10 @@ func TestRegistryDataCommands(t *testing.T) {
 		}
 	}
 
+	if _, log, code := registry("import", "registry.example.com"); code != 2 || strings.Contains(log, "0 records") ||
+		!strings.Contains(log, "https://") {
+		t.Errorf("import of a name: %d %q", code, log)
+	}
 	write("[" + document + "]")
 	if out, log, code := registry("import", seed); code != 0 || out != "" ||
 		!strings.Contains(log, "1 record added, 0 present, 1 that would be refused at publish") {

@@ -69,6 +69,8 @@ type server struct {
 	a          *app.App
 	o          operate.ServeOptions
 	validation string
+	logFormat  string
+	logLevel   slog.Level
 	witnesses  []string
 	network    app.NetworkFlags
 	sources    sourceFlags
@@ -86,6 +88,9 @@ func (s *server) register(f *pflag.FlagSet) {
 		"`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a "+
 			"directory in the data directory)")
 	f.StringVar(&s.o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
+	f.StringVar(&s.logFormat, "log-format", "text", "form of what is logged: text or json")
+	f.TextVar(&s.logLevel, "log-level", slog.LevelInfo,
+		"least `level` of what is logged: debug, with a line for every request, info, warn or error")
 	f.BoolVar(&s.o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
 	f.BoolVar(&s.o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
 	f.StringVar(&s.validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or "+
@@ -129,6 +134,9 @@ func (s *server) setOptions(c *cobra.Command) error {
 	case registry.Off, registry.Observe, registry.Enforce:
 	default:
 		return app.Usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", s.validation))
+	}
+	if s.logFormat != "text" && s.logFormat != "json" {
+		return app.Usage(c, fmt.Errorf("--log-format is text or json, not %+q", s.logFormat))
 	}
 	if s.o.FirstLog && s.o.ReplaceLog != "" {
 		return app.Usage(c,
@@ -175,10 +183,14 @@ func (s *server) setOptions(c *cobra.Command) error {
 func (s *server) serve(ctx context.Context) error {
 	s.o.Commit, s.o.Built = app.FindRevision()
 	s.o.Version = program.Release()
-	s.o.Logger = slog.New(slog.NewTextHandler(s.a.Stderr, nil))
-	s.o.Listening = func(addr net.Addr) {
-		s.a.Note("registry at http://%s, data in %s", addr, s.o.Data)
+	options := &slog.HandlerOptions{Level: s.logLevel}
+	s.o.Logger = slog.New(slog.NewTextHandler(s.a.Stderr, options))
+	say := s.a.Note
+	if s.logFormat == "json" {
+		s.o.Logger = slog.New(slog.NewJSONHandler(s.a.Stderr, options))
+		say = func(format string, args ...any) { s.o.Logger.Info(fmt.Sprintf(format, args...)) }
 	}
+	s.o.Listening = func(addr net.Addr) { say("registry at http://%s, data in %s", addr, s.o.Data) }
 	return operate.Serve(ctx, s.o)
 }
 

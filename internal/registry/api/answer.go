@@ -14,6 +14,13 @@ import (
 // databaseRetry is the Retry-After of an answer that needs the database while that is unavailable.
 const databaseRetry = 5 * time.Second
 
+// unavailable is the answer to a request for which what it needs is not to be had now.
+func unavailable(format string, args ...any) *registry.Problem {
+	p := registry.NewProblem(http.StatusServiceUnavailable, format, args...)
+	p.RetryAfter = databaseRetry
+	return p
+}
+
 // WriteProblem answers p outside of the routes.
 func WriteProblem(w http.ResponseWriter, p *registry.Problem) {
 	h := w.Header()

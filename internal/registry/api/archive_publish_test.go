@@ -137,7 +137,7 @@ func TestFacetsLostBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
-	servertest.RequireRefused(t, err, http.StatusInternalServerError)
+	servertest.RequireRefused(t, err, http.StatusInternalServerError, "publishing the same file again")
 	if _, err := servertest.Put(f, ledger.Facet, "notes", data, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +146,10 @@ func TestFacetsLostBlob(t *testing.T) {
 		t.Fatal(err)
 	}
 	body.Close()
+	if log := f.Log(); !strings.Contains(log, "archive missing") || !strings.Contains(log, "hallmark-registry reverify") ||
+		strings.Contains(log, "internal error") {
+		t.Errorf("log %s", log)
+	}
 }
 
 // What forged archives claim is recomputed; each is refused with all that is wrong.

@@ -125,8 +125,7 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 	case h.uploads <- struct{}{}:
 		defer func() { <-h.uploads }()
 	default:
-		p := registry.NewProblem(http.StatusServiceUnavailable, "%d uploads are under way; try again", h.Parallel)
-		p.RetryAfter = databaseRetry
+		p := unavailable("%d uploads are under way; try again", h.Parallel)
 		return p
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), h.Timeout)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -34,7 +33,12 @@ func (h *archives) download(w http.ResponseWriter, r *http.Request, name, versio
 	size, err := h.Blobs.Stat(r.Context(), found.Digest)
 	if errors.Is(err, registry.ErrNotFound) {
 		// A record names it: that is our fault, and not the client's.
-		return fmt.Errorf("archive of %+q: blob %s is missing", name, found.Digest)
+		Logger(r.Context()).Error("archive missing", "name", name, "version", version, "blob", found.Digest,
+			"hint", "put the blobs of a backup back, or serve with the --data or --blobs that has them; "+
+				"'hallmark-registry reverify' names all that are missing")
+		return registry.NewProblem(http.StatusInternalServerError, "the archive of %+q is recorded, and is not where "+
+			"this registry keeps its archives: its operator can put it back from a backup, and its publisher by "+
+			"publishing the same file again", name)
 	}
 	if err != nil {
 		return err

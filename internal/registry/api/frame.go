@@ -36,8 +36,7 @@ func (s *Server) frame(next http.Handler) http.Handler {
 				}
 				Logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
-					WriteProblem(out,
-						registry.NewProblem(http.StatusInternalServerError, "internal error; request %s", id))
+					WriteProblem(out, internalError(ctx))
 				}
 			}
 			s.metrics.countAnswer(routed, out.status, time.Since(began))
@@ -47,8 +46,7 @@ func (s *Server) frame(next http.Handler) http.Handler {
 			}
 			if s.Logger.Enabled(ctx, level) {
 				Logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status",
-					out.status,
-					"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
+					out.status, "bytes", out.bytes, "duration", time.Since(began), "remote", cmp.Or(from, r.RemoteAddr))
 			}
 		}()
 		if wait := s.requests.take(from, began); wait > 0 {

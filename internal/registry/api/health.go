@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -46,9 +45,7 @@ func (s *Server) health(ctx context.Context, _ *struct{}) (*healthOutput, error)
 	defer cancel()
 	sick := func(what string, err error) (*healthOutput, error) {
 		Logger(ctx).Error("unhealthy", "error", err)
-		p := registry.NewProblem(http.StatusServiceUnavailable, "%s cannot be read", what)
-		p.RetryAfter = databaseRetry
-		return nil, p
+		return nil, unavailable("%s cannot be read", what)
 	}
 	if _, _, err := s.Records.List(ctx, registry.Query{Limit: 1}); err != nil {
 		return sick("records", err)
@@ -61,9 +58,7 @@ func (s *Server) health(ctx context.Context, _ *struct{}) (*healthOutput, error)
 	if s.Log != nil {
 		if err := s.Log.Err(); err != nil {
 			Logger(ctx).Error("unhealthy", "error", err)
-			p := registry.NewProblem(http.StatusServiceUnavailable, "the log is not signed: %s", log.Reason(err))
-			p.RetryAfter = databaseRetry
-			return nil, p
+			return nil, unavailable("the log is not signed: %s", log.Reason(err))
 		}
 	}
 	out := new(healthOutput)

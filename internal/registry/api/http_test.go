@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -224,6 +225,9 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: published", name)
 		}
 		id := res.Header.Get("X-Request-Id")
+		if !strings.Contains(body, "request="+id) {
+			t.Errorf("%s: %s does not name request %s", name, body, id)
+		}
 		if log := f.Log(); !strings.Contains(log, "secret inside") || !strings.Contains(log, "request="+id) {
 			t.Errorf("%s: log %s", name, log)
 		}
@@ -240,6 +244,17 @@ func TestFaults(t *testing.T) {
 			strings.Contains(body, "closed") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
+	}
+}
+
+// The log names the client, and not the proxy in front that is trusted.
+func TestLogClient(t *testing.T) {
+	f := servertest.Serve(t, nil, func(c *api.Config) {
+		c.Limits.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	registrytest.Send(t, "GET", f.URL+"/v0/nowhere", "", "X-Forwarded-For", "192.0.2.7")
+	if log := f.Log(); !strings.Contains(log, "remote=192.0.2.7\n") {
+		t.Errorf("log %q", log)
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -27,7 +28,7 @@ func (s *Server) checkWritable() error {
 		return nil
 	}
 	if err := s.Log.Broken(); err != nil {
-		return registry.NewProblem(http.StatusServiceUnavailable, "%s", log.Reason(err))
+		return unavailable("%s", log.Reason(err))
 	}
 	return nil
 }
@@ -53,12 +54,8 @@ func (s *Server) unprovenError(ctx context.Context, name, version string, index 
 		return err
 	}
 	Logger(ctx).Error("no proof", "name", name, "version", version, "entry", index, "error", err)
-	p := registry.NewProblem(http.StatusServiceUnavailable,
-		"version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for "+
-			"the proof",
-		version, name, log.Reason(err))
-	p.RetryAfter = databaseRetry
-	return p
+	return unavailable("version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the "+
+		"same again for the proof", version, name, log.Reason(err))
 }
 
 type provenInput struct {
@@ -87,7 +84,7 @@ func (s *Server) proof(ctx context.Context, in *provenInput) (*huma.StreamRespon
 	}
 	proof, err := s.Log.ProveServed(ctx, index)
 	if errors.Is(err, log.ErrBroken) {
-		return nil, registry.NewProblem(http.StatusServiceUnavailable, "%s", log.Reason(err))
+		return nil, unavailable("%s", log.Reason(err))
 	}
 	if err != nil {
 		return nil, err
@@ -103,9 +100,7 @@ func (s *Server) proof(ctx context.Context, in *provenInput) (*huma.StreamRespon
 func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	note := s.Log.Checkpoint()
 	if note == nil {
-		p := registry.NewProblem(http.StatusServiceUnavailable, "no checkpoint was signed yet")
-		p.RetryAfter = databaseRetry
-		WriteProblem(w, p)
+		WriteProblem(w, unavailable("no checkpoint was signed yet"))
 		return
 	}
 	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)
@@ -141,6 +136,7 @@ func (s *Server) tile(w http.ResponseWriter, r *http.Request) {
 	}
 	if errors.Is(err, registry.ErrNotFound) {
 		Logger(r.Context()).Error("the database lacks a part of the log", "tile", ledger.TilePath(t), "error", err)
+		err = cmp.Or(s.checkWritable(), err)
 	}
 	if err != nil {
 		s.noTile(w, r, err)

@@ -180,8 +180,12 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 	}
 	var p *registry.Problem
 	if _, err := f.Publish(ctx, registrytest.Document("io.github.acme/notes", "2.0.0"), ""); !errors.As(err, &p) ||
-		p.Status != 503 || !strings.Contains(p.Detail, "not the one that was signed") {
+		p.Status != 503 || !strings.Contains(p.Detail, "not the one that was signed") || p.RetryAfter == 0 {
 		t.Errorf("publish: %v", err)
+	}
+	if res, body := registrytest.Send(t, "GET", f.URL+"/tile/entries/000.p/1", ""); res.StatusCode != 503 ||
+		res.Header.Get("Retry-After") == "" || !strings.Contains(body, "not the one that was signed") {
+		t.Errorf("a tile that is lost: %d %s", res.StatusCode, body)
 	}
 	if _, err := db.Get(ctx, "io.github.acme/notes", "2.0.0"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("it was inserted: %v", err)

@@ -71,16 +71,27 @@ func (s *Server) Failure(ctx context.Context, err error) error {
 		return p
 	case errors.Is(err, registry.ErrCursor):
 		return registry.NewProblem(http.StatusBadRequest, "%s", err)
-	case errors.Is(err, registry.ErrUnavailable) || registry.NoRoom(err):
+	case registry.NoRoom(err):
+		Logger(ctx).Error("no room", "error", err, "hint", "make room on the disk; publishes go on by themselves then")
+		return unavailable("this registry has no room left; its operator has to make some")
+	case errors.Is(err, registry.ErrUnavailable):
 		Logger(ctx).Error("unavailable", "error", err)
-		p := registry.NewProblem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
-		p.RetryAfter = databaseRetry
-		return p
+		return unavailable("what the registry keeps is out of reach; try again")
 	case ctx.Err() != nil:
 		return registry.NewProblem(registry.StatusClientGone, "the request was cancelled")
 	}
 	Logger(ctx).Error("internal error", "error", err)
-	return registry.NewProblem(http.StatusInternalServerError, "internal error")
+	return internalError(ctx)
+}
+
+// internalError is the answer that says nothing of a fault but where its reason is.
+func internalError(ctx context.Context) *registry.Problem {
+	id := ""
+	if l, ok := ctx.Value(loggerKey{}).(*requestLog); ok {
+		id = l.id
+	}
+	return registry.NewProblem(http.StatusInternalServerError,
+		"internal error; the log of the registry says why, under request=%s, which its operator can read", id)
 }
 
 // Handler is what every request passes before the routes of mux, and after them.

@@ -16,13 +16,13 @@ import (
 // have another name: under the same name it would be a second history of one log. It does nothing
 // if the new log is there already.
 func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old string) error {
-	fault := func(format string, args ...any) error {
-		return fmt.Errorf("log %+q: %s", key.Name(), fmt.Sprintf(format, args...))
+	fault := func(hint, format string, args ...any) error {
+		return evidence.Errorf(evidence.Validation, fmt.Sprintf("log %+q", key.Name()), hint,
+			fmt.Errorf(format, args...))
 	}
 	if key.Name() == old {
-		return evidence.Errorf(evidence.Validation, fmt.Sprintf("log %+q", old),
-			"put its key away, leave what it signed last where it is, and begin the log that takes its place with "+
-				"--log-origin and a new name", errors.New("a log is replaced by one with another key and another name"))
+		return fault("put its key away, leave what it signed last where it is, and begin the log that takes its place "+
+			"with --log-origin and a new name", "a log is replaced by one with another key and another name")
 	}
 	note, tag, err := loadNewest(ctx, heads)
 	if err != nil {
@@ -38,14 +38,15 @@ func Replace(ctx context.Context, heads registry.Heads, key ledger.Key, old stri
 	case last.Origin == key.Name():
 		return nil
 	case last.Origin != old:
-		return fault("what was signed last is of the log %+q, not of %+q", last.Origin, old)
+		return fault(fmt.Sprintf("name the log that ends: --replace-log %+q", last.Origin),
+			"what was signed last is of the log %+q, not of %+q", last.Origin, old)
 	}
 	first, err := emptyLog(key)
 	if err != nil {
 		return err
 	}
 	if _, err = heads.Swap(ctx, tag, first); errors.Is(err, registry.ErrMoved) {
-		return fault("another replica signed meanwhile: stop all, and start one first")
+		return fault("stop all replicas, and start one first", "another replica signed meanwhile")
 	}
 	if err != nil {
 		return fmt.Errorf("replace the log's head: %w", err)

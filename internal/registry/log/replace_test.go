@@ -7,8 +7,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
 	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
@@ -60,6 +63,10 @@ func TestReplaceLog(t *testing.T) {
 	} {
 		if err == nil {
 			t.Errorf("%s: taken", what)
+		}
+		if e := new(evidence.Error); what == "a log that was not here" && (!errors.As(err, &e) ||
+			e.Kind != evidence.Validation || !strings.Contains(e.Hint, "--replace-log "+strconv.Quote(old.Name()))) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if now, err := os.ReadFile(l.Heads.Path); err != nil || !bytes.Equal(now, kept) {

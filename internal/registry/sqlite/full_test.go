@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -27,9 +28,12 @@ func TestDatabaseFull(t *testing.T) {
 	next := 0
 	publish := func() (int, string) {
 		next++
-		res, _ := registrytest.Send(t, "POST", f.URL+"/v0/publish",
+		res, body := registrytest.Send(t, "POST", f.URL+"/v0/publish",
 			string(registrytest.Document("io.github.o/notes", fmt.Sprintf("1.0.%d", next))), "Content-Type",
 			"application/json")
+		if res.StatusCode != http.StatusOK && !strings.Contains(body, "no room") {
+			t.Errorf("%d %s", res.StatusCode, body)
+		}
 		return res.StatusCode, res.Header.Get("Retry-After")
 	}
 	pages := func(most int) {
