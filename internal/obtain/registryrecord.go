@@ -18,7 +18,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -190,6 +192,27 @@ func isOfRelease(subject string, ref artifact.Ref) bool {
 	return err == nil && release.Filename() == "" && release.Normal() == ref.Release()
 }
 
+// declareInstead leads on from a record without such a package: it says how the image or the URL that it names is
+// declared.
+func (r *Record) declareInstead() string {
+	for _, p := range r.Document.Packages {
+		ref, err := p.Ref()
+		if err != nil || p.RegistryType != model.RegistryTypeOCI || p.Transport.Type != model.TransportTypeStdio {
+			continue
+		}
+		line := []string{"docker", "run", "-i", "--rm"}
+		for _, v := range p.EnvironmentVariables {
+			line = append(line, "-e", v.Name)
+		}
+		_, command, args := launcher.DescribeInner(append(line, strings.TrimPrefix(ref.String(), "oci:")))
+		return "declare its image: command = " + command + ", arguments = " + args
+	}
+	if len(r.Document.Remotes) > 0 {
+		return `declare its URL: type = "http", url = ` + wire.Quoted(r.Document.Remotes[0].URL)
+	}
+	return "install what it names, and declare its program as command"
+}
+
 // StartablePackage returns the package of a record that can be started over stdio with node or
 // python, with the arguments and variables that its publisher declares for it.
 func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string, err error) {
@@ -199,8 +222,8 @@ func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string,
 			p.Transport.Type == model.TransportTypeStdio
 	})
 	if i < 0 {
-		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "",
-			errors.New("has no package of npm or PyPI with stdio transport; other packages cannot be pinned yet"))
+		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, r.declareInstead(),
+			errors.New("has no package of npm or PyPI with stdio transport, which is all that is pinned by a record's name"))
 	}
 	p := r.Document.Packages[i]
 	if ref, err = p.Ref(); err != nil {

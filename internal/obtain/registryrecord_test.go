@@ -198,6 +198,9 @@ func TestStartablePackage(t *testing.T) {
 			`value for its argument "--dir"`,
 		`{"registryType":"npm","identifier":"notes","version":"1.0.0","transport":{"type":"streamable-http",` +
 			`"url":"https://mcp.example.com/"}}`: "has no package of npm or PyPI with stdio",
+		`{"registryType":"oci","identifier":"oci.example.com/a:1","transport":{"type":"stdio"},` +
+			`"environmentVariables":[{"name":"TOKEN"}]}`: `hint: declare its image: command = "docker", ` +
+			`arguments = ["run", "-i", "--rm", "-e", "TOKEN", "oci.example.com/a:1"]`,
 	} {
 		ref, args, variables, err := read(t, packaged(packages, ""), registry.Meta{}).StartablePackage()
 		got := strings.Join(append(append([]string{ref.String()}, args...), variables...), " ")

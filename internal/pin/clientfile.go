@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -28,10 +29,16 @@ type ClientFiles struct {
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
 // leadOn has the hint of an error about the server called name, of a client's file in a project, name that file where it
-// names 'hallmark pin NAME': nothing is declared yet.
-func (o Options) leadOn(err error, name string) {
+// names 'hallmark pin NAME': nothing is declared yet. A program that is not found gets a hint.
+func (o Options) leadOn(w *workspace.Workspace, err error, name string) {
 	var problem *evidence.Error
-	if o.From.isZero() || !errors.As(err, &problem) {
+	if !errors.As(err, &problem) {
+		return
+	}
+	if problem.Hint == "" && errors.Is(err, foreign.ErrNotFound) {
+		problem.Hint = "install it, or name the program by its path, and run the command again"
+	}
+	if o.From.isZero() || w.Home != "" {
 		return
 	}
 	args := []string{"hallmark", "pin", name, "--config", o.From.Config}

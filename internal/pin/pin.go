@@ -68,9 +68,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		p.Result.Entries = from.entriesOf(name)
 		more, err := p.pinOrKeep(ctx)
 		if p.Result.Err = err; err != nil {
-			if w.Home == "" {
-				o.leadOn(err, name)
-			}
+			o.leadOn(w, err, name)
 			all, failed = append(all, &p.Result), append(failed, err)
 			if ctx.Err() != nil {
 				return all, errors.Join(failed...)

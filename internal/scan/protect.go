@@ -452,7 +452,7 @@ func (s *ProtectedServer) fail() {
 	switch missing := (*closure.MissingError)(nil); {
 	case errors.As(s.Err, &missing):
 		s.Reason, s.Hint = missing.Error(), mend
-	case s.Hint == "" && errors.Is(s.Err, foreign.ErrNotFound):
+	case errors.Is(s.Err, foreign.ErrNotFound):
 		s.Hint = "install the program, or " + mend
 	case s.Hint == "" && evidence.ClassOf(s.Err) == evidence.Refused:
 		s.Hint = mend
