@@ -385,6 +385,9 @@ func (sc *scan) judgeServer(ctx context.Context, f clients.File, s clients.Serve
 	if out.AutoApprove = s.AutoApprove; len(out.AutoApprove) > 0 && !s.Disabled {
 		report = append(report, autoApproveEvidence(out.AutoApprove, claim))
 	}
+	if s.Client == "hallmark" && target.Module != "" { // 'hallmark run' starts its locked file, or nothing
+		report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Rule == launcher.RuleUnknown })
+	}
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge(ctx)
 	out.Cover, out.Roots, out.Runs, out.Withheld = e.cover, e.roots, e.runs, e.withheld
