@@ -223,7 +223,7 @@ func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string,
 	})
 	if i < 0 {
 		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, r.declareInstead(),
-			errors.New("has no package of npm or PyPI with stdio transport, which is all that is pinned by a record's name"))
+			errors.New("has no package of npm or PyPI with stdio transport, and no other is pinned by its record"))
 	}
 	p := r.Document.Packages[i]
 	if ref, err = p.Ref(); err != nil {
