@@ -79,18 +79,16 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 		return c, found, err
 	case t.Module != "":
 		before, after := []string(nil), t.Args
-		if t.Bin != "" {
-			at := slices.Index(t.Args, t.Module)
+		if at := slices.Index(t.Args, t.Module); t.Bin != "" {
 			if at < 1 || t.Args[at-1] != "-m" {
 				return c, environmentLine{}, nil
 			}
 			before, after = t.Args[:at-1], t.Args[at+1:]
 		}
-		module, started := c.throughModule(t.Module, before, after, found)
-		if started.script != "" {
-			module.declared.Command = environmentPython(env)
+		if c, found = c.throughModule(t.Module, before, after, found); found.script != "" {
+			c.declared.Command = environmentPython(env)
 		}
-		return module, started, nil
+		return c, found, nil
 	}
 	file, entry, err := findConsoleScript(env, t.Bin)
 	if err != nil {
