@@ -27,8 +27,8 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
-// leadOn has the hint of an error about the server called name, of a client's file in a project, name that file where it
-// names 'hallmark pin NAME': nothing is declared yet.
+// leadOn has the hint of an error about the server called name, of a client's file in a project, name that file where
+// it names 'hallmark pin NAME': nothing is declared yet.
 func (o Options) leadOn(err error, name string) {
 	var problem *evidence.Error
 	if o.From.isZero() || !errors.As(err, &problem) {

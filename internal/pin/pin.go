@@ -120,7 +120,7 @@ func chooseServers(w *workspace.Workspace, names []string, o Options) (from *ado
 			return nil, nil, err
 		}
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && o.From.isZero() { // else no entry of the file could be taken over
 		for _, s := range w.LockableServers() { // what is not locked of a facet is pinned by install
 			names = append(names, s.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's
@@ -108,6 +110,11 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		kept = slices.DeleteFunc(kept,
 			func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 		original := clients.Original{Project: owner, Change: change}
+		if owner == "" && len(now.HeaderValues()) > 0 {
+			w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(f.Path)))+" has the headers of "+
+				surface.Escape(now.Name)+", too: keep both files out of version control if they are secret",
+				"file", f.Path)
+		}
 		if entry.as != entry.Name {
 			original.Server = entry.as
 		}
