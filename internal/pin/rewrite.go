@@ -110,10 +110,8 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		kept = slices.DeleteFunc(kept,
 			func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 		original := clients.Original{Project: owner, Change: change}
-		if owner == "" && len(now.HeaderValues()) > 0 {
-			w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(f.Path)))+" has the headers of "+
-				surface.Escape(now.Name)+", too: keep both files out of version control if they are secret",
-				"file", f.Path)
+		if owner == "" {
+			warnOfHeaders(w, now)
 		}
 		if entry.as != entry.Name {
 			original.Server = entry.as
@@ -125,6 +123,14 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		return refuse(err)
 	}
 	return files, nil
+}
+
+// warnOfHeaders says that what an entry of the project's own files was is kept in another file of the project.
+func warnOfHeaders(w *workspace.Workspace, s clients.Server) {
+	if len(s.HeaderValues()) > 0 {
+		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(s.File)))+" has the headers of "+
+			surface.Escape(s.Name)+", too: keep both files out of version control if they are secret", "file", s.File)
+	}
 }
 
 // findUnchanged returns an adopted entry as data has it. It fails if the entry was changed since it was taken
