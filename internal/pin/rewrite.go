@@ -110,9 +110,7 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		kept = slices.DeleteFunc(kept,
 			func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 		original := clients.Original{Project: owner, Change: change}
-		if owner == "" {
-			warnOfHeaders(w, now)
-		}
+		warnOfHeaders(w, now)
 		if entry.as != entry.Name {
 			original.Server = entry.as
 		}
@@ -127,7 +125,7 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 
 // warnOfHeaders says that what an entry of the project's own files was is kept in another file of the project.
 func warnOfHeaders(w *workspace.Workspace, s clients.Server) {
-	if len(s.HeaderValues()) > 0 {
+	if len(s.HeaderValues()) > 0 && host.IsBelow(w.Dir, s.File) {
 		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(s.File)))+" has the headers of "+
 			surface.Escape(s.Name)+", too: keep both files out of version control if they are secret", "file", s.File)
 	}
