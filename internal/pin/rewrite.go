@@ -66,6 +66,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 			return nil, err
 		}
 		out, rewritten = append(out, more...), append(rewritten, f.Path)
+		warnOfHeaders(w, f.Path, entries)
 	}
 	remembered, err := w.RememberRewritten(rewritten)
 	return append(out, remembered...), err
@@ -110,7 +111,6 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		kept = slices.DeleteFunc(kept,
 			func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
 		original := clients.Original{Project: owner, Change: change}
-		warnOfHeaders(w, now)
 		if entry.as != entry.Name {
 			original.Server = entry.as
 		}
@@ -123,11 +123,17 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 	return files, nil
 }
 
-// warnOfHeaders says that what an entry of the project's own files was is kept in another file of the project.
-func warnOfHeaders(w *workspace.Workspace, s clients.Server) {
-	if len(s.HeaderValues()) > 0 && host.IsBelow(w.Dir, s.File) {
-		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(s.File)))+" has the headers of "+
-			surface.Escape(s.Name)+", too: keep both files out of version control if they are secret", "file", s.File)
+// warnOfHeaders says that what entries of one of the project's own files were is kept in another file of the project.
+func warnOfHeaders(w *workspace.Workspace, file string, entries []adoptedEntry) {
+	var names []string
+	for _, e := range entries {
+		if len(e.HeaderValues()) > 0 {
+			names = append(names, surface.Escape(e.Name))
+		}
+	}
+	if len(names) > 0 && host.IsBelow(w.Dir, file) {
+		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(file)))+" has the headers of "+
+			evidence.NameSome(names, 3)+", too: keep both files out of version control if they are secret", "file", file)
 	}
 }
 
