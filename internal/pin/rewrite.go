@@ -133,7 +133,8 @@ func warnOfHeaders(w *workspace.Workspace, file string, entries []adoptedEntry) 
 	}
 	if len(names) > 0 && host.IsBelow(w.Dir, file) {
 		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(file)))+" has the headers of "+
-			evidence.NameSome(names, 3)+", too: keep both files out of version control if they are secret", "file", file)
+			evidence.NameSome(names, 3)+", too: keep both files out of version control if they are secret",
+			"file", file)
 	}
 }
 
