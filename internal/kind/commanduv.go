@@ -132,9 +132,9 @@ func (c commandLine) throughPython(module string) (_ commandLine, found environm
 		found.env = "" // [findEnvironment] finds it, as for a script of the project
 	}
 	if found.modules != "" && found.env == "" && s.Tree == "" {
-		return c, found, evidence.Errorf(evidence.Refused, s.Name, hintModule, fmt.Errorf("the option -m of %s may "+
-			"run code that no hash covers, unless pin locks the directory that it starts in: --tree .",
-			surface.Escape(filepath.Base(s.Command))))
+		return c, found, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+" --tree .'",
+			fmt.Errorf("the option -m of %s may run code that no hash covers, unless pin locks the directory that it "+
+				"starts in: --tree .", surface.Escape(filepath.Base(s.Command))))
 	}
 	return started, found, nil
 }
