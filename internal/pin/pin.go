@@ -110,8 +110,8 @@ func openOrBegin(ctx context.Context, h *host.Host, dir string, from ClientFiles
 // nil if nothing is.
 func chooseServers(w *workspace.Workspace, names []string, o Options) (from *adoption, all []string, err error) {
 	if !o.From.isZero() {
-		if from, names, err = adopt(w, names, o); err != nil {
-			return nil, nil, err
+		if from, names, err = adopt(w, names, o); err != nil || len(names) == 0 { // none could be taken over
+			return from, nil, err
 		}
 	}
 	if o.Tree != "" {
@@ -120,7 +120,7 @@ func chooseServers(w *workspace.Workspace, names []string, o Options) (from *ado
 			return nil, nil, err
 		}
 	}
-	if len(names) == 0 && o.From.isZero() { // else no entry of the file could be taken over
+	if len(names) == 0 {
 		for _, s := range w.LockableServers() { // what is not locked of a facet is pinned by install
 			names = append(names, s.Name)
 		}
