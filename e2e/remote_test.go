@@ -188,7 +188,7 @@ func (g *guarded) rewriteURLs(host, entries string, want func(code int, text str
 	allow := "--allow-env=MCP_ASKED_AUTHORIZATION=" + host
 	want(4, "--allow-env MCP_ASKED_AUTHORIZATION="+host, "pin", "asked", "--config", file, "--write-config",
 		"--yes") // its value is not in the file
-	want(0, "closed is pinned", "pin", "--config", file, "--write-config", "--yes", allow)
+	want(0, "mcp.json.hallmark has the headers of closed, too", "pin", "--config", file, "--write-config", "--yes", allow)
 	for name, texts := range map[string][]string{
 		"mcp.json": {`"run", "open"`, `"run", "closed"`, `"MCP_CLOSED_AUTHORIZATION": "Bearer s3cret"`,
 			`"run", "asked"`, `"MCP_ASKED_AUTHORIZATION": "Bearer ${TICKETS_TOKEN}"`},

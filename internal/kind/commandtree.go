@@ -35,7 +35,7 @@ type commandTree struct {
 	written     []string // paths in dir that hallmark.toml names as data, or that Hallmark itself keeps there
 	language    string   // of the script, as package launcher calls its interpreter
 	environment string   // the path in dir of python's environment; "" if there is none
-	whole       bool     // all of the environment is hashed, as it is no project's that others check out
+	whole       bool     // all of the environment is hashed: no project's that others check out, or imported from
 	started     []string // executables that are hashed on their own, with links resolved
 }
 
@@ -47,6 +47,7 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 		return nil, fmt.Errorf("tree names %s, which is no directory", wire.Quoted(s.Tree))
 	}
 	t := &commandTree{dir: dir, written: ownFiles(w, dir)}
+	own := len(t.written)
 	if p.Runtime != nil {
 		t.started = append(t.started, p.Runtime.Path)
 	}
@@ -68,7 +69,7 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 	}
 	t.language = p.Script.Language
 	if t.language == "python" {
-		if err := t.findEnvironment(w, s, p); err != nil {
+		if err := t.findEnvironment(w, s, p, t.written[own:]); err != nil {
 			return nil, err
 		}
 	}
@@ -83,8 +84,9 @@ func newCommandTree(w *workspace.Workspace, s project.Server, p *program.Program
 // errPackageOutside is wrapped when a tree holds the command of a package, and not the package.
 var errPackageOutside = errors.New("its packages lie in")
 
-// findEnvironment finds python's environment, which must lie in the tree.
-func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, p *program.Program) error {
+// findEnvironment finds python's environment, which must lie in the tree, and nothing of which is data.
+func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, p *program.Program,
+	data []string) error {
 	env := findEnvironment(w, p)
 	if env == "" {
 		entries := findPackage("", p.Script.File)
@@ -112,12 +114,17 @@ func (t *commandTree) findEnvironment(w *workspace.Workspace, s project.Server, 
 	case !ok:
 		return fmt.Errorf("its packages lie in %s, outside of the directory %s",
 			wire.Quoted(host.RelativeTo(w.Dir, env)), wire.Quoted(s.Tree))
-	case env != filepath.Dir(p.Script.File): // else modules are imported from all of it
-		t.environment, t.whole = rel, p.Environment == "" && !w.Contains(env)
-		for _, data := range t.written {
-			if strings.HasPrefix(rel+"/", data+"/") || strings.HasPrefix(data, rel+"/") {
-				return fmt.Errorf("data names %s, from which code is loaded", wire.Quoted(data))
-			}
+	}
+	imported := env == host.RealPath(cmp.Or(p.Modules, filepath.Dir(p.Script.File)))
+	t.environment, t.whole = rel, imported || p.Environment == "" && !w.Contains(env)
+	packages := rel
+	if imported || rel == "." { // beside which lies what is no package's
+		top, _, _ := strings.Cut(sitePackages, "/")
+		packages = path.Join(rel, top)
+	}
+	for _, data := range data {
+		if strings.HasPrefix(packages+"/", data+"/") || strings.HasPrefix(data, packages+"/") {
+			return fmt.Errorf("data names %s, from which code is loaded", wire.Quoted(data))
 		}
 	}
 	if !t.hashes(env) {
@@ -265,7 +272,7 @@ func (t *commandTree) checkAddedPaths(rel string) error {
 	if err != nil {
 		return err
 	}
-	named := strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' })
+	named := pathLines(data)
 	if editable {
 		named = strings.FieldsFunc(string(data), func(r rune) bool { return r == '\'' || r == '"' })
 	}

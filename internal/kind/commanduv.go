@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -78,18 +79,16 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 		return c, found, err
 	case t.Module != "":
 		before, after := []string(nil), t.Args
-		if t.Bin != "" {
-			at := slices.Index(t.Args, t.Module)
+		if at := slices.Index(t.Args, t.Module); t.Bin != "" {
 			if at < 1 || t.Args[at-1] != "-m" {
 				return c, environmentLine{}, nil
 			}
 			before, after = t.Args[:at-1], t.Args[at+1:]
 		}
-		module, started := c.throughModule(t.Module, before, after, found)
-		if started.script != "" {
-			module.declared.Command = environmentPython(env)
+		if c, found = c.throughModule(t.Module, before, after, found); found.script != "" {
+			c.declared.Command = environmentPython(env)
 		}
-		return module, started, nil
+		return c, found, nil
 	}
 	file, entry, err := findConsoleScript(env, t.Bin)
 	if err != nil {
@@ -102,15 +101,14 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 	return c, found, nil
 }
 
-// startModule runs a module as "python -m" does, but imports from the working directory only if the module lies there,
-// and only from the file that was found: python may have a module of its own, a package or compiled code of that name.
+// startModule runs a module as "python -m" does, but imports from the working directory only if the module was found
+// there, and only from the file that was found: python may have a module of its own, a package or compiled code of that
+// name.
 const startModule = `import sys
-working = sys.path[0] == ""
-if working: del sys.path[0]
+if sys.path[0] == "": del sys.path[0]
 import importlib.util, os, runpy
-file, module, *sys.argv[1:] = sys.argv[1:]
-if working and os.path.samefile(os.path.normpath(os.path.join(file, *[".."] * len(module.split(".")))), "."):
-    sys.path.insert(0, os.getcwd())
+file, module, place, *sys.argv[1:] = sys.argv[1:]
+if place == ".": sys.path.insert(0, os.getcwd())
 found = importlib.util.find_spec(module)
 if not found or not found.has_location or not os.path.samefile(found.origin, file):
     sys.exit("python takes module %s from %s, not from %s" % (module, found and found.origin, file))
@@ -130,10 +128,13 @@ func (c commandLine) throughPython(module string) (_ commandLine, found environm
 	}
 	found.written = &s
 	started, found := c.throughModule(module, s.Arguments[:at], s.Arguments[at+2:], found)
+	if found.modules != "" && !c.workspace.Contains(found.env) {
+		found.env = "" // [findEnvironment] finds it, as for a script of the project
+	}
 	if found.modules != "" && found.env == "" && s.Tree == "" {
-		return c, found, evidence.Errorf(evidence.Refused, s.Name, hintModule, fmt.Errorf("the option -m of %s may "+
-			"run code that no hash covers, unless pin locks the directory that it starts in: --tree .",
-			surface.Escape(filepath.Base(s.Command))))
+		return c, found, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+" --tree .'",
+			fmt.Errorf("the option -m of %s may run code that no hash covers, unless pin locks the directory that it "+
+				"starts in: --tree .", surface.Escape(filepath.Base(s.Command))))
 	}
 	return started, found, nil
 }
@@ -145,7 +146,8 @@ func (c commandLine) throughModule(module string, before, after []string,
 	found environmentLine) (commandLine, environmentLine) {
 	w := c.workspace
 	var dirs []string
-	if w.Home == "" || found.workDir != "" { // else nobody knows where a client starts it
+	isolated := slices.Contains(before, "-I") || slices.Contains(before, "-P")
+	if !isolated && (w.Home == "" || found.workDir != "") { // else nobody knows where a client starts it
 		dirs = []string{cmp.Or(found.workDir, w.Dir)}
 	}
 	work := len(dirs)
@@ -157,10 +159,11 @@ func (c commandLine) throughModule(module string, before, after []string,
 			if err != nil || !info.Mode().IsRegular() || !moduleName().MatchString(module) {
 				continue
 			}
+			place := "-"
 			if found.script = file; i < work {
-				found.modules = dir
+				found.modules, place = dir, "."
 			}
-			c.declared.Arguments = slices.Concat(before, []string{"-c", startModule, file, module}, after)
+			c.declared.Arguments = slices.Concat(before, []string{"-c", startModule, file, module, place}, after)
 			return c, found
 		}
 	}
@@ -179,14 +182,26 @@ func packageDirs(env string) (dirs []string) {
 		files, _ := filepath.Glob(filepath.Join(site, "*.pth"))
 		for _, file := range files {
 			data, _ := host.ReadFile(file, closure.MaxVenv) // of one that cannot be read nothing is found
-			for line := range strings.Lines(string(data)) {
-				if line = strings.TrimRight(line, "\r\n"); filepath.IsAbs(line) {
+			for _, line := range pathLines(data) {
+				if filepath.IsAbs(line) {
 					dirs = append(dirs, line)
 				}
 			}
 		}
 	}
 	return dirs
+}
+
+// pathLines returns the lines of a *.pth file as python reads them, whichever version: without a mark before the first
+// or blanks behind.
+func pathLines(data []byte) []string {
+	lines := strings.FieldsFunc(strings.TrimPrefix(string(data), "\ufeff"), func(r rune) bool {
+		return strings.ContainsRune("\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029", r)
+	})
+	for i, line := range lines {
+		lines[i] = strings.TrimRightFunc(line, unicode.IsSpace)
+	}
+	return lines
 }
 
 // moduleName is the name of a module of python.

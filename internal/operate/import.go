@@ -75,7 +75,13 @@ type ImportResult struct {
 // whole each time. It may be repeated: existing records stay as they are, except that imported
 // records follow the status of their originals.
 func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
-	if !strings.Contains(o.From, "://") { // fail before a registry is created for the import
+	// Fail before a registry is created for the import.
+	switch isURL := strings.Contains(o.From, "://"); {
+	case isURL && o.Restore:
+		return nil, evidence.Errorf(evidence.Validation, registryBase(o.From),
+			"write one there with 'hallmark-registry export FILE'; without --restore the records are imported",
+			errors.New("only a file can be restored"))
+	case !isURL:
 		if _, err := os.Stat(o.From); err != nil {
 			err = document.OpenError(o.From, err)
 			return nil, evidence.Errorf(evidence.ClassOf(err), "import",
@@ -128,11 +134,6 @@ func registryBase(s string) string {
 // importRegistry imports page after page from a URL, and stores its progress after each.
 func (i *importer) importRegistry(ctx context.Context) error {
 	i.origin = registryBase(i.From)
-	if i.Restore {
-		return evidence.Errorf(evidence.Validation, i.origin,
-			"write one there with 'hallmark-registry export FILE'; without --restore the records are imported",
-			errors.New("only a file can be restored"))
-	}
 	upstream := &client.Client{Base: i.origin}
 	if i.RootCAs != nil {
 		t := client.Transport(i.RootCAs)

@@ -455,10 +455,13 @@ func TestRestore(t *testing.T) {
 		t.Errorf("%d findings", len(b))
 	}
 	// Without restore they are somebody else's records, of which nothing is believed.
-	if _, err := Import(t.Context(),
-		ImportOptions{Place: Place{Data: t.TempDir()}, From: "https://registry.example.com",
-			Restore: true}); evidence.ClassOf(err) != evidence.Validation {
+	nowhere := filepath.Join(t.TempDir(), "new")
+	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: nowhere}, From: "https://registry.example.com",
+		Restore: true}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("restored a URL: %v", err)
+	}
+	if _, err := os.Stat(nowhere); err == nil {
+		t.Error("a registry was made for an import that was refused")
 	}
 	plain := t.TempDir()
 	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: plain}, From: dump}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/kind"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
+	"github.com/hallmark-mcp/hallmark/internal/tomltext"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -483,6 +484,11 @@ func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *pr
 				"name one file with --config, or make them agree",
 				fmt.Errorf("starts something else than %s says", by))
 		}
+		if by != "" {
+			if err := refuseUndeclared(s, declared, *mine, by); err != nil {
+				return false, err
+			}
+		}
 		if err := project.CheckServerName(s.Name); by == "" && err != nil {
 			return false, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", s.Name), "", err)
 		}
@@ -503,6 +509,27 @@ func (a *adoption) nameServer(w *workspace.Workspace, s clients.Server, mine *pr
 			return false, nil
 		}
 	}
+}
+
+// refuseUndeclared refuses an entry with a header that what declares its server, by, does not take from the variable
+// which the entry would set: it would be sent no more.
+func refuseUndeclared(s clients.Server, declared, mine project.Server, by string) error {
+	var lost string
+	var all []string
+	for _, header := range slices.Sorted(maps.Keys(mine.Headers)) {
+		value := mine.Headers[header]
+		if all = append(all, tomltext.Quote(header)+" = "+tomltext.Quote(value)); declared.Headers[header] != value {
+			lost = cmp.Or(lost, header)
+		}
+	}
+	if lost == "" {
+		return nil
+	}
+	hint := "name one file with --config, or make them agree"
+	if by == project.ConfigFile {
+		hint = "write headers = { " + surface.Escape(strings.Join(all, ", ")) + " } in its table there"
+	}
+	return refuseEntry(s, hint, fmt.Errorf("has the header %+q, which is not that of %s", lost, by))
 }
 
 // isOtherVersion reports whether a server differs from the declared one in the version of its package only.

@@ -28,8 +28,8 @@ type ClientFiles struct {
 
 func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
 
-// leadOn has the hint of an error about a server, of a client's file in a project, name that file where it
-// names 'hallmark pin NAME': nothing is declared yet. A program that is not found gets a hint.
+// leadOn has the hint of an error about the server called name, of a client's file in a project, name that file where
+// it names 'hallmark pin NAME': nothing is declared yet. A program that is not found gets a hint.
 func (o Options) leadOn(w *workspace.Workspace, err error, name string) {
 	var problem *evidence.Error
 	if !errors.As(err, &problem) {

@@ -108,8 +108,8 @@ func openOrBegin(ctx context.Context, h *host.Host, dir string, from ClientFiles
 // nil if nothing is.
 func chooseServers(w *workspace.Workspace, names []string, o Options) (from *adoption, all []string, err error) {
 	if !o.From.isZero() {
-		if from, names, err = adopt(w, names, o); err != nil {
-			return nil, nil, err
+		if from, names, err = adopt(w, names, o); err != nil || len(names) == 0 { // none could be taken over
+			return from, nil, err
 		}
 	}
 	if o.Tree != "" {

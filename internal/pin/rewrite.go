@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // adoptionFiles returns the files that change when the servers of a are pinned. program is what entries of the user's
@@ -64,6 +66,7 @@ func rewriteEntries(w *workspace.Workspace, a *adoption, names []string, program
 			return nil, err
 		}
 		out, rewritten = append(out, more...), append(rewritten, f.Path)
+		warnOfHeaders(w, f.Path, entries)
 	}
 	remembered, err := w.RememberRewritten(rewritten)
 	return append(out, remembered...), err
@@ -118,6 +121,21 @@ func rewriteFile(w *workspace.Workspace, f clients.File, entries []adoptedEntry,
 		return refuse(err)
 	}
 	return files, nil
+}
+
+// warnOfHeaders says that what entries of one of the project's own files were is kept in another file of the project.
+func warnOfHeaders(w *workspace.Workspace, file string, entries []adoptedEntry) {
+	var names []string
+	for _, e := range entries {
+		if len(e.HeaderValues()) > 0 {
+			names = append(names, surface.Escape(e.Name))
+		}
+	}
+	if len(names) > 0 && host.IsBelow(w.Dir, file) {
+		w.Host.Logger.Warn(surface.Escape(filepath.Base(clients.OriginalsPath(file)))+" has the headers of "+
+			evidence.NameSome(names, 3)+", too: keep both files out of version control if they are secret",
+			"file", file)
+	}
 }
 
 // findUnchanged returns an adopted entry as data has it. It fails if the entry was changed since it was taken
