@@ -219,7 +219,7 @@ func (x *installing) write(ctx context.Context, p *installed.Plan) error {
 			deleted = append(deleted, host.RelativeTo(w.PlaceDir(), f.Path))
 		}
 	}
-	pin.RemoveEmptyDirs(w, deleted)
+	pin.RemoveEmptyDirs(w, deleted, installed.Marks(w))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
