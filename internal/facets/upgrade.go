@@ -101,7 +101,7 @@ func (u *upgrade) readNames(w *workspace.Workspace, names []string) error {
 		case declared:
 			u.named[server] = version
 		default:
-			return project.NoSuch("server or facet", project.ConfigFile, name,
+			return notDeclared(w, "server or facet", name,
 				slices.Concat(w.ServerNames(), w.FacetNames()))
 		}
 	}
