@@ -248,7 +248,8 @@ func notDeclared(w *workspace.Workspace, what, name string, there []string) erro
 		return project.NoSuch(what, project.ConfigFile, name, there)
 	}
 	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark why "+name+"' says what brings "+
-		"it along; what you do to that is done to it", fmt.Errorf("is locked, and not declared in %s", project.ConfigFile))
+		"it along; what you do to that is done to it",
+		fmt.Errorf("is locked, and not declared in %s", project.ConfigFile))
 }
 
 // newAssembly demands that what a command names is declared and that the hosts which it needs may be
