@@ -45,7 +45,7 @@ def resolve(text, lines, index, width, reach, insertion):
 def sign(c):
     return c != "_" and unicodedata.category(c)[0] not in "LN"
 
-def echoed(new, lines):
+def echoed(new, lines, first=0, last=0):
     texts = [content for content, _ in lines]
     strong, weak, run = False, 0, []
     for line in new:
@@ -62,7 +62,8 @@ def echoed(new, lines):
         is_ = lambda text: fnv(text).endswith(m[2])
         mine, text = int(m[1]) <= len(texts) and is_(texts[int(m[1]) - 1]), is_(m[3])
         if mine or text and trimmed((m[3], "")):
-            if int(m[1]) < 24 and re.fullmatch("[0-5][0-9]", m[2]) and not (mine and text):
+            if int(m[1]) < 24 and re.fullmatch("[0-5][0-9]", m[2]) and not (
+                    mine and (text or first <= int(m[1]) <= last)):
                 weak += not known
             else:
                 strong = strong or not known
@@ -186,7 +187,8 @@ def locate(v, lines):
                 raise Refused("binary", [i])
             new = content.removesuffix("\n").split("\n")
             new = [line.rstrip("\r") for line in new]
-            if echoed(new, lines):
+            ends = [re.match("\\s*([0-9]+):|", a)[1] or 0 for a in (anchor, end or anchor) if op.startswith("replace")]
+            if echoed(new, lines, *map(int, ends)):
                 raise Refused("echoed_tags", [i])
         found = [resolve(a, lines, i, width, reach, insertion) for a in [anchor, *([end] if end else [])]]
         moved += [m for _, m in found if m]

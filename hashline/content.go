@@ -50,13 +50,19 @@ func JoinLines(lines []string) *string {
 // CheckContent refuses content that is no text, or that holds what a reader was shown besides the text of lines: see
 // [Options.Tagged]. Read is the file as it was read, nil if there is none. Its error is an *[Error].
 func CheckContent(content string, read *File, o Options) error {
+	return checkContent(content, read, o, 0, 0)
+}
+
+// checkContent is [CheckContent] for content that replaces the lines first to last; 0 if it replaces none.
+func checkContent(content string, read *File, o Options, first, last int) error {
 	if i := strings.IndexByte(content, 0); i >= 0 || !utf8.ValidString(content) {
 		return refuse(Binary, "content is not text: it holds a NUL or is not UTF-8")
 	}
 	if o.Tagged {
 		return nil
 	}
-	number, what := read.findEcho(content)
+	e := echoes{file: read, first: first, last: last}
+	number, what := e.find(content)
 	if what == "" {
 		return nil
 	}
@@ -65,10 +71,9 @@ func CheckContent(content string, read *File, o Options) error {
 		what)
 }
 
-// findEcho returns the first line of content that was copied from what a reader is shown, and what shows that. Lines
+// find returns the first line of content that was copied from what a reader is shown, and what shows that. Lines
 // that the file has are its text, whatever they look like.
-func (f *File) findEcho(content string) (number int, what string) {
-	e := echoes{file: f}
+func (e *echoes) find(content string) (number int, what string) {
 	for line := range strings.Lines(content) {
 		e.look(strings.TrimRight(line, "\r\n"))
 	}
@@ -79,7 +84,7 @@ func (f *File) findEcho(content string) (number int, what string) {
 	for _, x := range e.found {
 		has[x.line] = false
 	}
-	for n := 1; f != nil && n <= f.Lines(); n++ {
+	for n, f := 1, e.file; f != nil && n <= f.Lines(); n++ {
 		if _, ok := has[string(f.Line(n))]; ok {
 			has[string(f.Line(n))] = true
 		}
@@ -103,8 +108,10 @@ func (f *File) findEcho(content string) (number int, what string) {
 // echoes finds lines of content that were copied from what a reader is shown.
 type echoes struct {
 	file   *File // that was read; nil if there is none
+	first  int   // of the lines of file that the content replaces; 0 if there is none
+	last   int   // of them
 	number int   // of the latest line of content
-	last   int   // the number that it begins with; 0 if it does not look like a line that is shown
+	shown  int   // the number that it begins with; 0 if it does not look like a line that is shown
 	run    int   // how many such lines with numbers that follow one another it ends
 	letter bool  // one of their tags has a letter, which no time of day has
 	found  []echo
@@ -130,23 +137,24 @@ func (e *echoes) look(line string) {
 	}
 	m := shownLine().FindStringSubmatch(line)
 	if m == nil {
-		e.last = 0
+		e.shown = 0
 		return
 	}
 	n, _ := strconv.Atoi(m[1])
-	if e.last == 0 || n != e.last+1 {
+	if e.shown == 0 || n != e.shown+1 {
 		e.run, e.letter = 0, false
 	}
-	e.last = n
+	e.shown = n
 	e.run++
 	e.letter = e.letter || strings.Trim(m[2], "0123456789") != ""
 	is := func(text []byte) bool { return Tag(Hash(text), len(m[2])) == m[2] }
 	ofText := len(trimSpace([]byte(m[3]))) > 0 && is([]byte(m[3]))
 	ofLine := e.file != nil && n <= e.file.Lines() && is(e.file.Line(n))
 	tag := quote(m[1] + ":" + m[2] + "|")
+	sure := ofLine && (is([]byte(m[3])) || e.first <= n && n <= e.last)
 	switch {
 	case ofText || ofLine:
-		add("the tag of a line, "+tag, timeOfDay().MatchString(m[2]) && n < 24 && !(ofLine && is([]byte(m[3]))))
+		add("the tag of a line, "+tag, timeOfDay().MatchString(m[2]) && n < 24 && !sure)
 	case e.run > 2 && e.letter:
 		add("what is numbered like lines that are shown, "+tag, false)
 	}

@@ -1,6 +1,7 @@
 package hashline
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -89,6 +90,16 @@ func checkLength(op Operation, first, last int) *Error {
 	return err
 }
 
+// replaced are the numbers of the lines that a standard operation replaces, as it gives them; 0 if it replaces none.
+func (op Operation) replaced() (first, last int) {
+	if op.Op != Replace && op.Op != ReplaceRange {
+		return 0, 0
+	}
+	from, _ := parseAnchor(op.Anchor, MinWidth)
+	to, _ := parseAnchor(cmp.Or(op.EndAnchor, op.Anchor), MinWidth)
+	return from.line, to.line
+}
+
 // locate finds the lines of the operation, which is that with the given index, and says which
 // anchors it moved.
 func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
@@ -98,7 +109,8 @@ func (op Operation) locate(d *finder, index int) (step, []Relocation, *Error) {
 	}
 	s := step{index: index, op: op.Op, insert: op.inserts()}
 	if !op.deletes() {
-		if err := CheckContent(*op.Content, d.file, d.options); err != nil {
+		first, last := op.replaced()
+		if err := checkContent(*op.Content, d.file, d.options, first, last); err != nil {
 			return s, nil, err.(*Error)
 		}
 		s.lines, s.ended = contentLines(*op.Content), strings.HasSuffix(*op.Content, "\n")

@@ -29,6 +29,14 @@ func (a *Allowlist) Allows(name, version string) bool {
 	return ok && (len(versions) == 0 || slices.Contains(versions, version))
 }
 
+// lacks says what the list has in place of a version of a package that it does not allow.
+func (a *Allowlist) lacks(name string) string {
+	if versions := a.packages[packageOf(name)]; len(versions) > 0 {
+		return "the allowlist has it at " + strings.Join(versions, ", ") + " only"
+	}
+	return "it is not on the allowlist"
+}
+
 // Len is the number of packages.
 func (a *Allowlist) Len() int { return len(a.packages) }
 

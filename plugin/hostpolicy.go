@@ -72,9 +72,9 @@ func (c *check) allowlistEvidence(e External) {
 	case list.Allows(e.Name, e.Version):
 	case needed:
 		found.Outcome, found.Text, found.Reason = evidence.Mismatch, "a package of the allowlist",
-			"policy "+string(c.m.Policy)
+			"policy "+string(c.m.Policy)+": "+list.lacks(e.Name)
 	default:
-		found.Outcome, found.Reason = evidence.Absent, "it is not on the allowlist"
+		found.Outcome, found.Reason = evidence.Absent, list.lacks(e.Name)
 	}
 	c.add(found)
 }

@@ -129,6 +129,8 @@ var advice = []struct {
 		"bundle it into dist/, or declare it in externalDependencies under"},
 	{"mismatch", "signature: manifest; statement: manifest", "plugin",
 		"if it is your plugin, run 'hallmark plugin sign'; else ask its"},
+	{"absent mismatch unverifiable waived", "permission: caller", "plugin", "the host permits it by this"},
+	{"absent mismatch unverifiable waived", "allowlist: caller", "plugin", "have it bundled into dist/; or put it on"},
 	{"mismatch", "unhashed: manifest", "validate plugin",
 		"bundle it into dist/, and run 'hallmark plugin hash --write'"},
 }

@@ -154,8 +154,10 @@ var lockRows = []rule{
 	{
 		flows: []Flow{Install, Check, Plugin}, scheme: evidence.Installed, authority: evidence.Lock,
 		does: cells{allow, integrity, refused, refused, operation, refused},
-		hint: on(evidence.Mismatch, "if the change is not yours find out who made it; "+
+		hint: first(on(evidence.Mismatch, "if the change is not yours find out who made it; "+
 			"'hallmark install --force' puts the locked file back"),
+			when(func(e evidence.Evidence) bool { return e.Cause == evidence.NotFound },
+				on(evidence.Unverifiable, "run 'hallmark install --frozen', which fetches them and compares"))),
 	},
 	{
 		flows: []Flow{Launch, Install, Check}, scheme: evidence.Unhashed, authority: evidence.Lock,

@@ -105,10 +105,13 @@ var pluginRows = []rule{
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Permission, authority: evidence.Caller,
 		does: cells{allow, refused, refused, refused, refused, refused},
+		plugin: always("the host permits it by this variable, or by the flag beside which " +
+			"'hallmark plugin verify --help' names it"),
 	},
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Allowlist, authority: evidence.Caller,
-		does: cells{allow, refused, warn, refused, refused, refused},
+		does:   cells{allow, refused, warn, refused, refused, refused},
+		plugin: always("have it bundled into dist/; or put it on an allowlist of the host, which --allowlist names"),
 	},
 	{
 		flows: []Flow{Plugin}, scheme: evidence.Capability, authority: evidence.Caller,

@@ -103,7 +103,8 @@ func decodeLock(data []byte) (*Lock, error) {
 		Version int `json:"lockfile_version"`
 	}
 	if err := json.Unmarshal(data, &is); err != nil {
-		return nil, invalid(LockFile, cmp.Or(machine.CheckJSON(data), err))
+		return nil, evidence.Errorf(evidence.Validation, LockFile, "restore it from version control, such as by 'git "+
+			"checkout -- "+LockFile+"'", cmp.Or(machine.CheckJSON(data), err))
 	}
 	switch is.Version {
 	case 1, 2:

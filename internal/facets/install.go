@@ -3,6 +3,7 @@ package facets
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -219,7 +220,7 @@ func (x *installing) write(ctx context.Context, p *installed.Plan) error {
 			deleted = append(deleted, host.RelativeTo(w.PlaceDir(), f.Path))
 		}
 	}
-	pin.RemoveEmptyDirs(w, deleted)
+	pin.RemoveEmptyDirs(w, deleted, installed.Marks(w))
 	for _, p := range out.Pinned {
 		p.Written = true
 	}
@@ -241,12 +242,22 @@ func (a *Assembly) gatherParts(ctx context.Context) ([]installed.Part, policy.Ve
 	return parts, v, v.Err()
 }
 
+// notDeclared is the refusal of what hallmark.toml does not declare, or of a facet that is locked without it.
+func notDeclared(w *workspace.Workspace, what, name string, there []string) error {
+	if _, locked := w.Lock.Facet(name); !locked {
+		return project.NoSuch(what, project.ConfigFile, name, there)
+	}
+	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark why "+name+"' says what brings "+
+		"it along; what you do to that is done to it",
+		fmt.Errorf("is locked, and not declared in %s", project.ConfigFile))
+}
+
 // newAssembly demands that what a command names is declared and that the hosts which it needs may be
 // asked, and opens the store.
 func (r *facetRequest) newAssembly(w *workspace.Workspace, o Options) (*Assembly, error) {
 	for _, name := range r.names {
 		if _, ok := w.Config.Facets[name]; !ok {
-			return nil, project.NoSuch("facet", project.ConfigFile, name, w.FacetNames())
+			return nil, notDeclared(w, "facet", name, w.FacetNames())
 		}
 	}
 	if !o.Offline && !o.Frozen { // otherwise what is locked may be in the store, and needs no request
@@ -294,6 +305,9 @@ func (r *facetRequest) editConfig(ctx context.Context, w *workspace.Workspace, o
 	case len(r.remove) > 0:
 		text = w.Text
 		for _, name := range r.remove {
+			if _, ok := w.Config.Facets[name]; !ok {
+				return nil, notDeclared(w, "facet", name, w.FacetNames())
+			}
 			if text, err = workspace.UnsetFacet(text, name); err != nil {
 				return nil, err
 			}

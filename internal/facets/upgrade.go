@@ -82,6 +82,9 @@ func (u *upgrade) readNames(w *workspace.Workspace, names []string) error {
 			u.facets = append(u.facets, name)
 			continue
 		}
+		if is, _, _ := host.CutLast(name, "@"); w.Config.Facets[is].Name != "" {
+			return versionOfFacet(w.Config.Facets[is], name)
+		}
 		server, version, _ := strings.Cut(name, "@")
 		s, known := w.LockedServer(server)
 		mine, declared := w.Config.Servers[server]
@@ -98,11 +101,21 @@ func (u *upgrade) readNames(w *workspace.Workspace, names []string) error {
 		case declared:
 			u.named[server] = version
 		default:
-			return project.NoSuch("server or facet", project.ConfigFile, name,
+			return notDeclared(w, "server or facet", name,
 				slices.Concat(w.ServerNames(), w.FacetNames()))
 		}
 	}
 	return nil
+}
+
+// versionOfFacet is the refusal of a facet's name with a version: which one is taken is said by hallmark.toml.
+func versionOfFacet(f project.Facet, name string) error {
+	hint := "run 'hallmark add " + name + "'"
+	if f.Git != "" || f.Path != "" {
+		hint = "change it there, and run 'hallmark install'"
+	}
+	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), hint,
+		fmt.Errorf("is a facet, of which %s says what versions are taken", project.ConfigFile))
 }
 
 // hosts are those that are asked about what is meant.

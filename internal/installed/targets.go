@@ -33,6 +33,17 @@ func Targets(w *workspace.Workspace) []string {
 	return found
 }
 
+// Marks are the files and directories by which [Targets] finds clients; none if hallmark.toml names the targets.
+func Marks(w *workspace.Workspace) (marks []string) {
+	if w.Config.Targets != nil {
+		return nil
+	}
+	for _, t := range All() {
+		marks = append(marks, placed(w, t).Marks...)
+	}
+	return marks
+}
+
 // Adapters are the targets of the project with what package installed knows of them.
 func Adapters(w *workspace.Workspace) (all []Target) {
 	for _, name := range Targets(w) {

@@ -20,13 +20,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// RemoveEmptyDirs removes the directories that deleting files left empty.
-func RemoveEmptyDirs(w *workspace.Workspace, deleted []string) {
+// RemoveEmptyDirs removes the directories that deleting files left empty, but for those that keep names, relative to
+// [workspace.Workspace.PlaceDir].
+func RemoveEmptyDirs(w *workspace.Workspace, deleted, keep []string) {
 	own := clientsOwn(w)
+	for _, dir := range keep {
+		own[w.Place(dir)] = true
+	}
 	for _, path := range deleted {
 		root := w.PlaceDir()
 		for dir := filepath.Dir(w.Place(path)); len(dir) > len(root); dir = filepath.Dir(dir) {
-			if w.Home != "" && (filepath.Dir(dir) == root || own[dir]) {
+			if own[dir] || w.Home != "" && filepath.Dir(dir) == root {
 				break
 			}
 			if w.RefuseLink(dir) != nil || os.Remove(dir) != nil {

@@ -123,7 +123,9 @@ func (s *Source) hash(dir string, p tree.Profile, m *plugin.Manifest, hash hashe
 	}
 	r := &HashResult{Profile: p}
 	if !p.Known() {
-		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
+		return r, evidence.Errorf(evidence.Validation, dir,
+			fmt.Sprintf("the profiles are %s and %s", tree.Guide, tree.OD),
+			fmt.Errorf("unknown hash profile %+q", string(p)))
 	}
 	files := p.SelectFiles(s.Bundle.Files)
 	r.Files, r.Bytes = len(files), sumSizes(files)

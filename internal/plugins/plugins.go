@@ -78,8 +78,17 @@ func Validate(ctx context.Context, path string) (*plugin.Result, digest.Digest, 
 	return r, computed.Hash, err
 }
 
-// Order reads the manifests of plugins and returns the order to load them in.
-func Order(ctx context.Context, dirs []string) ([]string, error) {
+// Order reads the manifests of plugins and returns the order to load them in. A directory that is no plugin means all
+// plugins and zips below it, see findPlugins.
+func Order(ctx context.Context, paths []string) ([]string, error) {
+	var dirs []string
+	for _, path := range paths {
+		below, err := findPlugins(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		dirs = append(dirs, below...)
+	}
 	var all []*plugin.Manifest
 	found := map[string][]string{} // by name
 	for _, dir := range dirs {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -81,17 +82,14 @@ func showChangesOfFacets(w io.Writer, all []facets.Change, lines *linesShown) er
 				fmt.Fprintf(&b, "  %-10s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))
 			}
 		}
-		var before, after project.FacetLock
-		if f.Before != nil {
-			before = *f.Before
-		}
-		if f.After != nil {
-			after = *f.After
-		}
+		before, after := cmp.Or(f.Before, &project.FacetLock{}), *cmp.Or(f.After, &project.FacetLock{})
 		if artifact.IsOlder("", after.Version, before.Version) {
 			after.Version += " (rollback)"
 		}
 		line("version", before.Version, after.Version)
+		if f.Before != nil && f.After != nil {
+			line("source", before.Source.String(), after.Source.String())
+		}
 		line("commit", before.Source.Commit, after.Source.Commit)
 		line("integrity", before.Integrity.String(), after.Integrity.String())
 		if f.BeforeUnknown {

@@ -154,7 +154,8 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 		Use:   "order DIR|ZIP...",
 		Short: "Print the order in which plugins are to be loaded",
 		Long: "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing " +
-			"else of them is checked.",
+			"else of them is checked. A directory that is no plugin means all that are below it, as for " +
+			"'hallmark plugin gate'.",
 		Args: app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			order, err := plugins.Order(c.Context(), names)

@@ -85,7 +85,8 @@ func RefusalOf(path string, err error) *Refusal {
 	case errors.Is(err, fs.ErrExist):
 		return Refuse(Exists, "%s exists already", Show(path))
 	case errors.Is(err, fs.ErrPermission):
-		return Refuse(IO, "%s: the system denies access (%s)", Show(path), Show(Cause(err).Error()))
+		return Refuse(IO, "%s: the system denies access (%s); no tool here changes that, ask the user", Show(path),
+			Show(Cause(err).Error()))
 	case errors.Is(err, context.Canceled):
 		return Refuse(IO, "%s: the call was canceled", Show(path))
 	}
