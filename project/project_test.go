@@ -93,7 +93,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"verify two shapes": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',path='p',value='" + hex64 + "',files=[]}\n", "both path and files"},
 		"verify variant":    {head + "[providers.mcp.a]\ncommand='uvx'\nverify={type='uv_package',algorithm='pep503'}\n", `line 4: providers.mcp.a: verify: unknown type "uv_package"; it is "command", "file" or "none"`},
 		"verify stray none": {head + "[providers.mcp.a]\ncommand='x'\nverify.type='none'\nverify.algorithm=''\n", `line 4: providers.mcp.a: verify: type "none" has no key "algorithm"`},
-		"verify no digest": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',value='…'}\n", "bytes of text; with value = \"\" 'hallmark verify-server NAME --write' fills it in"},
+		"verify no digest":  {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',value='…'}\n", "bytes of text; with value = \"\" 'hallmark verify-server NAME --write' fills it in"},
 		"verify unfilled":   {head + "[providers.mcp.a]\ncommand='x'\n[providers.mcp.a.verify]\ntype='command'\n", "line 4: providers.mcp.a: verify: has no value; 'hallmark verify-server"},
 		"verify unfilled 2": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',files=[{path='p',value=''}]}\n", "verify: p: has no value"},
 		"verify algorithm":  {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',algorithm='',value='" + hex64 + "'}\n", `algorithm "" is neither`},
