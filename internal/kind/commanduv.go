@@ -134,7 +134,7 @@ func (c commandLine) throughPython(module string) (_ commandLine, found environm
 	if found.modules != "" && found.env == "" && s.Tree == "" {
 		return c, found, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+" --tree .'",
 			fmt.Errorf("the option -m of %s may run code that no hash covers, unless pin locks the directory that it "+
-				"starts in: --tree .", surface.Escape(filepath.Base(s.Command))))
+				"starts in", surface.Escape(filepath.Base(s.Command))))
 	}
 	return started, found, nil
 }
