@@ -48,8 +48,8 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 }
 
 // logKeyHint is for a file that is not the key of a log.
-const logKeyHint = "--log-key-file is a key that 'serve' made, or, with --log-origin, 64 hexadecimal digits, such as " +
-	"'openssl rand -hex 32' prints"
+const logKeyHint = "--log-key-file, if given, names a key that 'serve' made, or, with --log-origin, 64 hexadecimal " +
+	"digits, such as 'openssl rand -hex 32' prints"
 
 // openLogKey reads the key at path. It creates a key only for a new log: no key may have signed the log
 // of the database before, and heads must not hold a checkpoint of another key.

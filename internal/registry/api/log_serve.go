@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -136,7 +135,6 @@ func (s *Server) tile(w http.ResponseWriter, r *http.Request) {
 	}
 	if errors.Is(err, registry.ErrNotFound) {
 		Logger(r.Context()).Error("the database lacks a part of the log", "tile", ledger.TilePath(t), "error", err)
-		err = cmp.Or(s.checkWritable(), err)
 	}
 	if err != nil {
 		s.noTile(w, r, err)

@@ -183,8 +183,8 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 		p.Status != 503 || !strings.Contains(p.Detail, "not the one that was signed") || p.RetryAfter == 0 {
 		t.Errorf("publish: %v", err)
 	}
-	if res, body := registrytest.Send(t, "GET", f.URL+"/tile/entries/000.p/1", ""); res.StatusCode != 503 ||
-		res.Header.Get("Retry-After") == "" || !strings.Contains(body, "not the one that was signed") {
+	// What was signed and is gone is not "later": whoever has the head then knows that it was removed.
+	if res, body := registrytest.Send(t, "GET", f.URL+"/tile/entries/000.p/1", ""); res.StatusCode != 404 {
 		t.Errorf("a tile that is lost: %d %s", res.StatusCode, body)
 	}
 	if _, err := db.Get(ctx, "io.github.acme/notes", "2.0.0"); !errors.Is(err, registry.ErrNotFound) {
