@@ -79,9 +79,12 @@ demo: build
 # go test comes last, so that its lines close the output. Programs of tests are linked without what
 # only a debugger reads, which takes half of the linker's time.
 test: prerequisites vet
-	$(RESULTS) -json bin/test.json -- -vet=off -ldflags=-w -count=1 -timeout 30m $(TESTFLAGS) ./...
+	$(RESULTS) -json bin/test.json -- -vet=off -ldflags=-w -count=1 -timeout 30m -p $(ONEMORE) $(TESTFLAGS) ./...
 
 RESULTS = $(GO) run ./e2e/results
+
+# One package more than processors runs at once: each waits now and then for a database, a server or the disk.
+ONEMORE = $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 
 prerequisites:
 	@mkdir -p bin
@@ -97,7 +100,7 @@ check:
 	if [ -n "$$packages" ]; then \
 		windows=$$(GOOS=windows $(GO) list -e -f '{{if or .GoFiles .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' $$packages) && \
 		$(GO) vet $$packages && GOOS=windows $(GO) vet $$windows && \
-		$(RESULTS) -- -vet=off -count=1 -timeout 30m $(TESTFLAGS) $$packages; \
+		$(RESULTS) -- -vet=off -ldflags=-w -count=1 -timeout 30m -p $(ONEMORE) $(TESTFLAGS) $$packages; \
 	fi
 
 # What starts goroutines or has locks, which e2e.TestRaced compares with the source. The race
