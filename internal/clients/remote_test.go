@@ -94,14 +94,20 @@ func TestRewriteRemote(t *testing.T) {
 		if err != nil || len(servers) != 1 {
 			t.Fatal(err, servers)
 		}
-		out, change, err := RewriteRemote([]byte(text), servers[0], "h", []string{"run"}, nil)
-		if (err == nil) != (want != "") || string(out) != want {
-			t.Errorf("%q: %v, %q", text, err, out)
-		}
-		if err == nil {
-			if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
-				t.Errorf("%q is restored as %q, %v", text, back, err)
-			}
+		checkRewriting(t, text, want, servers[0], nil)
+	}
+}
+
+// checkRewriting has an entry of text start a program, which makes want of it, "" if it cannot be, and gives it back.
+func checkRewriting(t *testing.T, text, want string, server Server, variables map[string]string) {
+	t.Helper()
+	out, change, err := RewriteRemote([]byte(text), server, "h", []string{"run"}, variables)
+	if (err == nil) != (want != "") || string(out) != want {
+		t.Errorf("%q: %v, %q", text, err, out)
+	}
+	if err == nil {
+		if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
+			t.Errorf("%q is restored as %q, %v", text, back, err)
 		}
 	}
 }
@@ -135,15 +141,7 @@ func TestRewriteHeadersOfCodex(t *testing.T) {
 		for _, header := range servers[0].Headers {
 			given[header] = headers[header]
 		}
-		out, change, err := RewriteRemote([]byte(text), servers[0], "h", []string{"run"}, given)
-		if (err == nil) != (want != "") || string(out) != want {
-			t.Errorf("%q: %v, %q", text, err, out)
-		}
-		if err == nil {
-			if back, err := Restore([]byte("# more\n"+string(out)), change); err != nil || string(back) != "# more\n"+text {
-				t.Errorf("%q is restored as %q, %v", text, back, err)
-			}
-		}
+		checkRewriting(t, text, want, servers[0], given)
 	}
 }
 

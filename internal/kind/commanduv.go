@@ -105,13 +105,14 @@ func (c commandLine) throughEnvironment() (_ commandLine, found environmentLine,
 // there, and only from the file that was found: python may have a module of its own, a package or compiled code of that
 // name.
 const startModule = `import sys
-if sys.path[0] == "": del sys.path[0]
+working = sys.path[0] == ""
+if working: del sys.path[0]
 import importlib.util, os, runpy
 file, module, place, *sys.argv[1:] = sys.argv[1:]
-if place == ".": sys.path.insert(0, os.getcwd())
+if working and place == ".": sys.path.insert(0, os.getcwd())
 found = importlib.util.find_spec(module)
 if not found or not found.has_location or not os.path.samefile(found.origin, file):
-    sys.exit("python takes module %s from %s, not from %s" % (module, found and found.origin, file))
+    sys.exit("python takes module %s from %s, not from %s" % (module, found.origin if found else "nowhere", file))
 runpy.run_module(module, run_name="__main__", alter_sys=True)`
 
 // throughPython is throughEnvironment for "python -m MODULE".

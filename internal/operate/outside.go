@@ -57,9 +57,11 @@ func openIssuer(ctx context.Context, o ServeOptions) (*api.Issuer, error) {
 		}
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.ClassOf(err), "token key",
-			unlessHinted(err, "--token-key-file is a file with 64 hexadecimal digits, such as 'openssl rand -hex 32' "+
-				"prints"), err)
+		hint := ""
+		if !hasHint(err) {
+			hint = "--token-key-file is a file with 64 hexadecimal digits, such as 'openssl rand -hex 32' prints"
+		}
+		return nil, evidence.Errorf(evidence.ClassOf(err), "token key", hint, err)
 	}
 	return api.NewIssuer(seed)
 }

@@ -58,8 +58,8 @@ func openLogKey(ctx context.Context, o ServeOptions, path string, entries regist
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
-		if key, err = registry.ReadLogKey(path, o.LogOrigin); err != nil {
-			err = evidence.Errorf(evidence.ClassOf(err), "registry", unlessHinted(err, logKeyHint), err)
+		if key, err = registry.ReadLogKey(path, o.LogOrigin); err != nil && !hasHint(err) {
+			err = evidence.Errorf(evidence.ClassOf(err), "registry", logKeyHint, err)
 		}
 		return key, err
 	case o.ReplaceLog != "": // heads hold the last checkpoint of the log that is replaced
@@ -105,21 +105,19 @@ func explainLogError(path string, err error) error {
 		return evidence.Errorf(evidence.Validation, path,
 			"start without --first-log, which is for the first start with a new key", err)
 	}
+	if hasHint(err) {
+		return err
+	}
 	hint := ""
 	if evidence.ClassOf(err) == evidence.Operation {
 		hint = "--log-key-file, --db and --blobs name what exists, and this registry needs leave to write there: " +
 			"a bucket's is in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 	}
-	if unlessHinted(err, "none") == "" {
-		return err
-	}
 	return evidence.Errorf(evidence.ClassOf(err), "registry", hint, err)
 }
 
-// unlessHinted returns hint, or nothing if err says itself what to do.
-func unlessHinted(err error, hint string) string {
-	if e := new(evidence.Error); errors.As(err, &e) && e.Hint != "" {
-		return ""
-	}
-	return hint
+// hasHint reports whether err says what to do.
+func hasHint(err error) bool {
+	e := new(evidence.Error)
+	return errors.As(err, &e) && e.Hint != ""
 }
