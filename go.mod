@@ -6,7 +6,6 @@ toolchain go1.26.8
 
 require (
 	aead.dev/minisign v0.3.0
-	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	xsemver "golang.org/x/mod/semver"
+	"golang.org/x/mod/semver"
 )
 
 // IsOlder reports whether version precedes than in the order of versions of its kind:
@@ -27,7 +27,7 @@ func CompareVersions(kind Kind, version, other string) (order int, ok bool) {
 		return comparePEP440(a, b), true
 	}
 	a, b := "v"+strings.TrimPrefix(version, "v"), "v"+strings.TrimPrefix(other, "v")
-	return xsemver.Compare(a, b), xsemver.IsValid(a) && xsemver.IsValid(b)
+	return semver.Compare(a, b), semver.IsValid(a) && semver.IsValid(b)
 }
 
 // comparePEP440 orders two versions as PEP 440 does, without the local part behind a "+":

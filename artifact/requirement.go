@@ -2,22 +2,39 @@ package artifact
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-
-	strict "github.com/Masterminds/semver/v3"
 )
 
 // maxNumber is the largest number of a version: those beyond are not exact in JSON.
 const maxNumber = 1<<53 - 1
 
+// exactVersion is the major, the minor and the patch of a version M.N.P.
+type exactVersion [3]uint64
+
+func (v exactVersion) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
+
+// compare is negative, zero or positive as v precedes, equals or follows other.
+func (v exactVersion) compare(other exactVersion) int { return slices.Compare(v[:], other[:]) }
+
 // parseVersion reads an exact version, M.N.P.
-func parseVersion(s string) (*strict.Version, error) {
-	v, err := strict.StrictNewVersion(s)
-	if err != nil || v.Prerelease() != "" || v.Metadata() != "" || max(v.Major(), v.Minor(), v.Patch()) > maxNumber {
-		return nil, fmt.Errorf("%+.100q is not an exact version M.N.P", s)
+func parseVersion(s string) (v exactVersion, err error) {
+	fields := strings.Split(s, ".")
+	isExact := len(fields) == len(v)
+	for i := 0; isExact && i < len(v); i++ {
+		v[i], isExact = parseNumber(fields[i])
+	}
+	if !isExact {
+		return exactVersion{}, fmt.Errorf("%+.100q is not an exact version M.N.P", s)
 	}
 	return v, nil
+}
+
+// parseNumber reads a number of a version, which has no leading zeros.
+func parseNumber(s string) (uint64, bool) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return n, err == nil && n <= maxNumber && strconv.FormatUint(n, 10) == s
 }
 
 // Requirement is what a project wants of a facet: an exact version, or the newest one
@@ -49,8 +66,8 @@ func ParseRequirement(s string) (Requirement, error) {
 		if f == "*" && i == len(fields)-1 && i > 0 {
 			return r, nil
 		}
-		n, err := strconv.ParseUint(f, 10, 64)
-		if err != nil || n > maxNumber || strconv.FormatUint(n, 10) != f {
+		n, ok := parseNumber(f)
+		if !ok {
 			return bad()
 		}
 		r.prefix = append(r.prefix, n)
@@ -73,17 +90,8 @@ func (r Requirement) Matches(version string) bool {
 	return err == nil && r.matches(v)
 }
 
-func (r Requirement) matches(v *strict.Version) bool {
-	if r.text == "" {
-		return false
-	}
-	numbers := [3]uint64{v.Major(), v.Minor(), v.Patch()}
-	for i, n := range r.prefix {
-		if numbers[i] != n {
-			return false
-		}
-	}
-	return true
+func (r Requirement) matches(v exactVersion) bool {
+	return r.text != "" && slices.Equal(r.prefix, v[:len(r.prefix)])
 }
 
 // Newest is the newest of versions that satisfies r, if one does. Versions that are
@@ -92,12 +100,15 @@ func (r Requirement) Newest(versions []string) (string, bool) { return newest(ve
 
 // Floor is the lowest version of a server that a facet works with. It is satisfied up to
 // the next major version. The zero value matches nothing.
-type Floor struct{ v *strict.Version }
+type Floor struct{ v *exactVersion }
 
 // ParseFloor reads a floor, an exact version.
 func ParseFloor(s string) (Floor, error) {
 	v, err := parseVersion(s)
-	return Floor{v}, err
+	if err != nil {
+		return Floor{}, err
+	}
+	return Floor{&v}, nil
 }
 
 // String is what was parsed.
@@ -114,22 +125,19 @@ func (f Floor) Matches(version string) bool {
 	return err == nil && f.matches(v)
 }
 
-func (f Floor) matches(v *strict.Version) bool {
-	return f.v != nil && v.Major() == f.v.Major() && !v.LessThan(f.v)
+func (f Floor) matches(v exactVersion) bool {
+	return f.v != nil && v[0] == f.v[0] && v.compare(*f.v) >= 0
 }
 
 // Newest is the newest of versions that satisfies f, if one does.
 func (f Floor) Newest(versions []string) (string, bool) { return newest(versions, f.matches) }
 
-func newest(versions []string, matches func(*strict.Version) bool) (string, bool) {
-	var best *strict.Version
+func newest(versions []string, matches func(exactVersion) bool) (newest string, found bool) {
+	var best exactVersion
 	for _, s := range versions {
-		if v, err := parseVersion(s); err == nil && matches(v) && (best == nil || v.GreaterThan(best)) {
-			best = v
+		if v, err := parseVersion(s); err == nil && matches(v) && (!found || v.compare(best) > 0) {
+			newest, best, found = s, v, true
 		}
 	}
-	if best == nil {
-		return "", false
-	}
-	return best.String(), true
+	return newest, found
 }

@@ -3,6 +3,8 @@ package artifact
 import (
 	"strings"
 
+	"golang.org/x/mod/semver"
+
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
@@ -10,13 +12,8 @@ import (
 const maxVersion = 255
 
 var (
-	// semver is the grammar of Semantic Versioning 2.0.0: numbers without leading zeros.
-	semver = spelling.Form(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
-		`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
-		`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
-
 	// nuget is the grammar of NuGet's versions: one to four numbers, leading zeros allowed,
-	// then the suffixes of semver.
+	// then the suffixes of Semantic Versioning.
 	nuget = spelling.Form(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?` +
 		`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
 
@@ -50,7 +47,7 @@ func checkSemver(s string) error {
 	if err := checkVersion(s); err != nil {
 		return err
 	}
-	if !semver().MatchString(s) {
+	if v := "v" + s; !semver.IsValid(v) || semver.Canonical(v)+semver.Build(v) != v { // short forms are valid
 		return refuse(PartVersion, "the version is not an exact semantic version such as 1.2.3")
 	}
 	return nil

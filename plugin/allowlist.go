@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"golang.org/x/mod/semver"
 
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -135,6 +135,6 @@ func (a *Allowlist) addVersions(raw json.RawMessage) error {
 
 // isExactVersion reports whether v is one semantic version, and not a range.
 func isExactVersion(v string) bool {
-	_, err := semver.StrictNewVersion(v)
-	return err == nil
+	v = "v" + v
+	return semver.IsValid(v) && semver.Canonical(v)+semver.Build(v) == v
 }
