@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ const (
 
 var (
 	headerRE    = spelling.Form(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
-	referenceRE = regexp.MustCompile(`\$\{([^}]*)\}`)
+	referenceRE = spelling.Form(`\$\{([^}]*)\}`)
 )
 
 // ownHeaders are those that the protocol, or HTTP itself, uses. Beside them all that begin
@@ -59,7 +58,7 @@ func checkHeaders(headers map[string]string) error {
 		value := headers[name]
 		names := references(value)
 		for _, v := range names {
-			if !variableRE.MatchString(v) {
+			if !variableRE().MatchString(v) {
 				return fmt.Errorf("header %s: %+q is no variable's name", name, v)
 			}
 		}
@@ -67,7 +66,7 @@ func checkHeaders(headers map[string]string) error {
 		if secret && len(names) == 0 {
 			return fmt.Errorf("header %s: a secret is not written here; name a variable as ${NAME}", name)
 		}
-		if err := checkHeaderValue(referenceRE.ReplaceAllString(value, "")); err != nil {
+		if err := checkHeaderValue(referenceRE().ReplaceAllString(value, "")); err != nil {
 			return fmt.Errorf("header %s: %w", name, err)
 		}
 	}
@@ -97,7 +96,7 @@ func checkURL(s string) error {
 // references are the names in value's ${NAME}, in order.
 func references(value string) []string {
 	var names []string
-	for _, m := range referenceRE.FindAllStringSubmatch(value, -1) {
+	for _, m := range referenceRE().FindAllStringSubmatch(value, -1) {
 		names = append(names, m[1])
 	}
 	return names
@@ -129,7 +128,7 @@ func (s Server) FillHeaders(lookup func(string) (string, bool)) (map[string]stri
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		var missing error
-		value := referenceRE.ReplaceAllStringFunc(s.Headers[name], func(ref string) string {
+		value := referenceRE().ReplaceAllStringFunc(s.Headers[name], func(ref string) string {
 			v, ok := lookup(ref[2 : len(ref)-1])
 			if !ok || v == "" {
 				missing = fmt.Errorf("header %s: the variable %s is not set", name, ref[2:len(ref)-1])

@@ -3,7 +3,6 @@ package project
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -111,4 +110,4 @@ func CheckServerName(name string) error {
 	return nil
 }
 
-var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableRE = spelling.Form(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -159,7 +159,7 @@ func checkFacet(s Server) error {
 
 func checkVariables(s Server) error {
 	for _, v := range s.Variables {
-		if !variableRE.MatchString(v) {
+		if !variableRE().MatchString(v) {
 			return fmt.Errorf("variables holds names only, and %q is none", v)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -129,7 +130,7 @@ func replaceVersion(text, old, version string) string {
 			goesOn = nil
 		}
 		b.WriteString(text[:i])
-		if goesOn != nil && !goesOn.MatchString(after) {
+		if goesOn != nil && !goesOn().MatchString(after) {
 			b.WriteString(version)
 		} else {
 			b.WriteString(old)
@@ -140,7 +141,7 @@ func replaceVersion(text, old, version string) string {
 
 // What follows a version and belongs to it.
 var (
-	inTag  = regexp.MustCompile(`^[^@]`)
-	inPath = regexp.MustCompile(`^(?:[^./]|\.[^A-Za-z])`)
-	inName = regexp.MustCompile(`^(?:[0-9A-Za-z]|\.[0-9])`)
+	inTag  = spelling.Form(`^[^@]`)
+	inPath = spelling.Form(`^(?:[^./]|\.[^A-Za-z])`)
+	inName = spelling.Form(`^(?:[0-9A-Za-z]|\.[0-9])`)
 )

@@ -2,16 +2,16 @@ package clients
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
 // Placeholder matches text that clients replace by a value before they start a server.
-var Placeholder = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
+var Placeholder = spelling.Form(`\$\{|\{\{|%[A-Za-z_]+%`)
 
 // ProgramName returns the last element of a path in lower case, without a suffix of Windows.
 func ProgramName(command string) string {

@@ -3,12 +3,12 @@ package closure
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // npmCutoff returns the option by which npm leaves out what was published after before; none if that is zero. The
@@ -76,12 +76,12 @@ func parseDate(text string) (time.Time, bool) {
 	return at, err == nil
 }
 
-var spanForm = regexp.MustCompile(`^(?:P(\d{1,4})([DW])|PT(\d{1,5})(H)` +
+var spanForm = spelling.Form(`^(?:P(\d{1,4})([DW])|PT(\d{1,5})(H)` +
 	`|(\d{1,5}) ?(d|day|days|w|week|weeks|h|hour|hours))$`)
 
 // parseSpan reads a span as uv writes it: "3 days", "2 weeks", "36 hours", "P3D".
 func parseSpan(text string) (time.Duration, bool) {
-	m := spanForm.FindStringSubmatch(text)
+	m := spanForm().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -268,7 +268,7 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 	}
 	found, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(found), "git+"), "#")
 	found = strings.TrimSuffix(found, ".git")
-	if short := shorthand.FindStringSubmatch(found); short != nil { // of package.json
+	if short := shorthand().FindStringSubmatch(found); short != nil { // of package.json
 		base := model.RegistryURLGitHub
 		if short[1] == "gitlab" {
 			base = model.RegistryURLGitLab
@@ -302,7 +302,7 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 }
 
 // shorthand matches how package.json names a repository without its URL.
-var shorthand = regexp.MustCompile(`^(?:(github|gitlab):)?([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)$`)
+var shorthand = spelling.Form(`^(?:(github|gitlab):)?([A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+)$`)
 
 // gitOutput returns what a git command prints, or "" where there is no git or no repository.
 func gitOutput(ctx context.Context, environ []string, dir string, args ...string) string {

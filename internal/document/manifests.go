@@ -19,6 +19,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxManifest bounds a manifest that [Init] reads, in bytes.
@@ -60,7 +61,7 @@ var readers = []manifestReader{
 }
 
 // readmeRE matches the line by which a package names its server; one in a sentence may be an example.
-var readmeRE = regexp.MustCompile(`(?m)^\s*(?:<!--\s*)?mcp-name: ([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)\s*(?:-->)?\s*$`)
+var readmeRE = spelling.Form(`(?m)^\s*(?:<!--\s*)?mcp-name: ([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)\s*(?:-->)?\s*$`)
 
 func readManifests(dir string) (*manifests, error) {
 	m := new(manifests)
@@ -100,7 +101,7 @@ func readManifests(dir string) (*manifests, error) {
 		}
 	}
 	for i, p := range m.packages {
-		if found := readmeRE.FindStringSubmatch(readme); p.server == "" && found != nil &&
+		if found := readmeRE().FindStringSubmatch(readme); p.server == "" && found != nil &&
 			p.kind != model.RegistryTypeNPM && p.kind != model.RegistryTypeOCI {
 			m.packages[i].server = found[1]
 		}
@@ -275,7 +276,7 @@ func (m *manifests) readCsproj(file string, data []byte) error {
 }
 
 // propertyRE matches the use of a property in a project of .NET.
-var propertyRE = regexp.MustCompile(`\$\(\w+\)`)
+var propertyRE = spelling.Form(`\$\(\w+\)`)
 
 // maxProperty bounds a text with properties in it, in bytes: a line that uses the one before it twice doubles it.
 const maxProperty = 1 << 10
@@ -285,7 +286,7 @@ func expandProperties(text string, said map[string]string) string {
 	if len(text) > maxProperty {
 		return text
 	}
-	full := propertyRE.ReplaceAllStringFunc(text, func(of string) string {
+	full := propertyRE().ReplaceAllStringFunc(text, func(of string) string {
 		if value := said[strings.ToLower(of[2:len(of)-1])]; value != "" && len(value) <= maxProperty {
 			return value
 		}
@@ -319,10 +320,10 @@ func (m *manifests) readGo(_ string, _ []byte) error {
 	return nil
 }
 
-var labelRE = regexp.MustCompile(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) +
+var labelRE = spelling.Form(`(?m)^\s*LABEL\s.*\b` + regexp.QuoteMeta(ownerLabel) +
 	`"?[= ]"?([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 
-var continuation = regexp.MustCompile(`\\[ \t]*\r?\n`)
+var continuation = spelling.Form(`\\[ \t]*\r?\n`)
 
 // readDocker takes a Dockerfile for an image where there is no other package. It does not say where the image will be.
 func (m *manifests) readDocker(file string, data []byte) error {
@@ -330,7 +331,7 @@ func (m *manifests) readDocker(file string, data []byte) error {
 		return nil
 	}
 	p := manifest{kind: model.RegistryTypeOCI, file: file}
-	if found := labelRE.FindSubmatch(continuation.ReplaceAll(data, []byte(" "))); found != nil {
+	if found := labelRE().FindSubmatch(continuation().ReplaceAll(data, []byte(" "))); found != nil {
 		p.server = string(found[1])
 	}
 	m.packages = append(m.packages, p)

@@ -1,10 +1,11 @@
 package facet
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxDescription is the longest description that is taken, in code points.
@@ -23,11 +24,11 @@ type Head struct {
 }
 
 // memberLine is a line that begins a member: a name, which may be quoted, a colon, and what follows.
-var memberLine = regexp.MustCompile(`^(?:([A-Za-z0-9_][A-Za-z0-9_. /-]*?)|"([A-Za-z0-9_. /-]+)"` +
+var memberLine = spelling.Form(`^(?:([A-Za-z0-9_][A-Za-z0-9_. /-]*?)|"([A-Za-z0-9_. /-]+)"` +
 	`|'([A-Za-z0-9_. /-]+)')[ \t]*:(?:[ \t](.*))?$`)
 
 // blockMark is what begins a text of several lines.
-var blockMark = regexp.MustCompile(`^[|>][-+0-9]*$`)
+var blockMark = spelling.Form(`^[|>][-+0-9]*$`)
 
 // otherBreaks are what readers of YAML may take for the end of a line, and this one does not: what follows
 // one may be a member to them.
@@ -72,7 +73,7 @@ func ParseHead(data []byte) Head {
 func (h Head) Written(name string) []string {
 	written := slices.Clone(h.pieces[name])
 	for _, line := range h.Unread {
-		if m := memberLine.FindStringSubmatch(line); m != nil && m[1]+m[2]+m[3] == name {
+		if m := memberLine().FindStringSubmatch(line); m != nil && m[1]+m[2]+m[3] == name {
 			written = append(written, line)
 		}
 	}
@@ -89,7 +90,7 @@ func (h *Head) readMembers(lines []string) {
 	h.pieces = pieces
 	for _, line := range lines {
 		trimmed := strings.Trim(line, " \t")
-		m := memberLine.FindStringSubmatch(line)
+		m := memberLine().FindStringSubmatch(line)
 		switch {
 		case trimmed == "" || trimmed[0] == '#':
 		case line[0] == ' ' || line[0] == '\t' || trimmed == "-" || strings.HasPrefix(line, "- "):
@@ -112,7 +113,7 @@ func (h *Head) readMembers(lines []string) {
 		return
 	}
 	for _, piece := range pieces["metadata"][1:] {
-		if m := memberLine.FindStringSubmatch(piece); m != nil && m[1]+m[2]+m[3] == "version" {
+		if m := memberLine().FindStringSubmatch(piece); m != nil && m[1]+m[2]+m[3] == "version" {
 			h.metadataVersion = joinText([]string{strings.Trim(m[4], " \t")})
 			break
 		}
@@ -122,7 +123,7 @@ func (h *Head) readMembers(lines []string) {
 // joinText is the text of a member whose lines are pieces: without the mark of a text of several lines, what follows a
 // hash, and quotes around all of it.
 func joinText(pieces []string) string {
-	if blockMark.MatchString(pieces[0]) {
+	if blockMark().MatchString(pieces[0]) {
 		pieces = pieces[1:]
 	}
 	text := strings.Trim(strings.Join(pieces, " "), " ")

@@ -3,12 +3,12 @@ package facet
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Server is how a facet declares an MCP server; one of three forms:
@@ -27,7 +27,7 @@ type Server struct {
 	URL     string
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = spelling.Form(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // readServer reads the value of a server.
 func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
@@ -58,7 +58,7 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 		o.takeCommand(&s, at)
 	case "http":
 		s.URL = o.takeText("url", true)
-		if s.URL != "" && !serverURL.MatchString(s.URL) {
+		if s.URL != "" && !serverURL().MatchString(s.URL) {
 			o.add(at+"/url", "must be an absolute http or https URL without user and fragment")
 		}
 	case "":
@@ -81,7 +81,7 @@ func (o *object) takeCommand(s *Server, at string) {
 	})
 	o.takeObject("env", func(name string, raw json.RawMessage, at string) {
 		value, ok := o.readString(raw, at)
-		if !variableName.MatchString(name) {
+		if !variableName().MatchString(name) {
 			o.add(at, "is no name of an environment variable")
 		}
 		if ok {
@@ -95,7 +95,7 @@ func (o *object) takeCommand(s *Server, at string) {
 }
 
 // serverURL is an absolute http or https URL without user and fragment, of visible ASCII: spec/facet.md.
-var serverURL = regexp.MustCompile(`^(?i:https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
+var serverURL = spelling.Form(`^(?i:https?)://([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
 	`([/?]([!$&-;=?-Z\[\]_a-z~]|%[0-9A-Fa-f]{2})*)?$`)
 
 // checkNoNUL refuses a NUL, which no argument and no variable of a program can hold.

@@ -1,9 +1,8 @@
 package facets
 
 import (
-	"regexp"
-
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -16,8 +15,8 @@ const skillsLock = "skills-lock.json"
 const maxSkillsLock = 4 << 20
 
 var (
-	ownerAndRepository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
-	plainRef           = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$`)
+	ownerAndRepository = spelling.Form(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
+	plainRef           = spelling.Form(`^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$`)
 )
 
 // readSkillsLock is what 'hallmark adopt --git' takes for each skill that another program got from GitHub, by name. It
@@ -41,10 +40,10 @@ func readSkillsLock(w *workspace.Workspace) map[string]string {
 	from := map[string]string{}
 	for name, s := range lock.Skills {
 		switch {
-		case s.SourceType != "github" || !ownerAndRepository.MatchString(s.Source):
+		case s.SourceType != "github" || !ownerAndRepository().MatchString(s.Source):
 		case s.Ref == "":
 			from[name] = s.Source
-		case plainRef.MatchString(s.Ref):
+		case plainRef().MatchString(s.Ref):
 			from[name] = "https://github.com/" + s.Source + "/tree/" + s.Ref
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/archive"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -182,11 +182,11 @@ func readTarFile(name, path string, limit int64) ([]byte, error) {
 	return found, err
 }
 
-var mcpNameRE = regexp.MustCompile(`mcp-name: *([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
+var mcpNameRE = spelling.Form(`mcp-name: *([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)`)
 
 // FirstServer returns the first server that a description or readme says a package is for, "" if none.
 func FirstServer(text string) string {
-	if m := mcpNameRE.FindStringSubmatch(text); m != nil {
+	if m := mcpNameRE().FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""

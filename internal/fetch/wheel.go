@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Wheel is what a wheel says of itself.
@@ -45,8 +45,8 @@ type wheelFile struct {
 const maxWheelText = 4 << 20
 
 var (
-	extrasRE  = regexp.MustCompile(`\s*\[[^\]]*\]$`)
-	requireRE = regexp.MustCompile(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?` +
+	extrasRE  = spelling.Form(`\s*\[[^\]]*\]$`)
+	requireRE = spelling.Form(`^Requires-Dist:\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?` +
 		`\s*\(?([^;()@]*)\)?\s*(;.*)?$`)
 )
 
@@ -120,7 +120,7 @@ func (w *Wheel) readRequires(text string) {
 		if line == "" {
 			return // the description follows
 		}
-		if m := requireRE.FindStringSubmatch(line); m != nil && !strings.Contains(m[3], "extra") {
+		if m := requireRE().FindStringSubmatch(line); m != nil && !strings.Contains(m[3], "extra") {
 			w.Requires = append(w.Requires, Requirement{m[1], strings.TrimSpace(m[2])})
 		}
 	}
@@ -152,7 +152,7 @@ func (w *Wheel) readEntryPoints(text string) error {
 			name = strings.TrimSpace(name)
 			w.commands = append(w.commands, name)
 			if section == "[console_scripts]" {
-				target = extrasRE.ReplaceAllString(strings.TrimSpace(target), "")
+				target = extrasRE().ReplaceAllString(strings.TrimSpace(target), "")
 				w.Scripts[name] = strings.ReplaceAll(target, " ", "")
 			}
 		}

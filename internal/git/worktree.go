@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
@@ -134,7 +134,7 @@ func (w WorkTree) At(ctx context.Context, commit string, paths ...string) (map[s
 
 // headName matches the names under which git keeps the commits that a merge, a rebase and the like are about. A
 // repository may hold other files, whose names git would take for options.
-var headName = regexp.MustCompile(`^[A-Z_]*HEAD$`)
+var headName = spelling.Form(`^[A-Z_]*HEAD$`)
 
 // Committed is Versions of what the commits have that a merge, a rebase and the like are about: HEAD, each that
 // the repository has under a name such as MERGE_HEAD, and the newest stash.
@@ -149,7 +149,7 @@ func (w WorkTree) Committed(ctx context.Context, paths ...string) (map[string][]
 	}
 	heads := []string{"refs/stash"}
 	for _, e := range entries {
-		if e.Type().IsRegular() && headName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && headName().MatchString(e.Name()) {
 			heads = append(heads, e.Name())
 		}
 	}

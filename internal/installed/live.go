@@ -2,12 +2,12 @@ package installed
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // live is something that a client does with a text when it loads it, before a model or a person sees it. It finds all
@@ -79,9 +79,11 @@ func upToBrace(text []byte) []byte {
 	return text
 }
 
-// outside is the file that is named by what follows an @, if that is not below the project: /etc/passwd,
+// findOutside finds the file that is named by what follows an @, if that is not below the project: /etc/passwd,
 // ~/.ssh/id_rsa, ../other, with quotes too.
-var outside = regexp.MustCompile("^\"?(?:[/~]|[^\\s\"@`]*\\.\\./)[^\\s\"`]*")
+func findOutside(text []byte) []byte { return outside().Find(text) }
+
+var outside = spelling.Form("^\"?(?:[/~]|[^\\s\"@`]*\\.\\./)[^\\s\"`]*")
 
 // notIn reports whether a rune is no letter, no digit and none of others.
 func notIn(others string) func(rune) bool {
@@ -96,12 +98,12 @@ var (
 	liveInClaude = []live{
 		{facet.RunCommand, "```!", nil, upTo("```")},
 		{facet.RunCommand, "!`", notIn(""), upTo("`")},
-		{facet.RunFile, "@", notIn("_./@`'\""), outside.Find},
+		{facet.RunFile, "@", notIn("_./@`'\""), findOutside},
 	}
 	// opencode runs what stands between backticks after an exclamation mark, whatever precedes it.
 	liveInOpencode = []live{
 		{facet.RunCommand, "!`", nil, upTo("`")},
-		{facet.RunFile, "@", notIn("_`"), outside.Find},
+		{facet.RunFile, "@", notIn("_`"), findOutside},
 	}
 	// Gemini CLI and its forks run what is in braces after an exclamation mark, and add files and directories.
 	liveInGemini = []live{

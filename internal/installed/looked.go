@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/internal/facet"
 	"github.com/hallmark-mcp/hallmark/internal/spelling"
@@ -25,7 +26,7 @@ var ofNoTarget = map[string]facet.Kind{
 }
 
 // looked has each directory of a project in which a client looks, in the spelling that all file systems compare.
-var looked = func() map[string]facet.Kind {
+var looked = sync.OnceValue(func() map[string]facet.Kind {
 	all := map[string]facet.Kind{}
 	add := func(dir string, kind facet.Kind) { all[spelling.Fold(dir)] = kind }
 	for dir, kind := range ofNoTarget {
@@ -39,7 +40,7 @@ var looked = func() map[string]facet.Kind {
 		}
 	}
 	return all
-}()
+})
 
 // dirs are the directories in which the client looks for deliverables of a kind, older names included.
 func (n noun) dirs() []string {
@@ -62,7 +63,7 @@ func LooksIn(hidden, name string) (facet.Kind, bool) {
 	if !IsHidden(hidden) {
 		return "", false
 	}
-	if kind, ok := looked[spelling.Fold(path.Join(hidden, name))]; ok {
+	if kind, ok := looked()[spelling.Fold(path.Join(hidden, name))]; ok {
 		return kind, true
 	}
 	kind, ok := plainNames[spelling.Fold(name)]

@@ -8,23 +8,23 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/machine"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
 // unusual are characters that a file name cannot have on every system.
-var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var unusual = spelling.Form(`[^A-Za-z0-9._-]+`)
 
 // receiptPath is the file with the receipt of a project, outside of the project.
 func receiptPath(w *workspace.Workspace) string {
 	sum := sha256.Sum256([]byte(w.Dir))
-	name := unusual.ReplaceAllString(filepath.Base(w.Dir), "_")
+	name := unusual().ReplaceAllString(filepath.Base(w.Dir), "_")
 	return filepath.Join(w.Host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+
 		".json")
 }

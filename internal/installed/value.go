@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // A value is what a member of a front matter or of adapters holds: nil, a bool, a [json.Number], a
@@ -101,7 +102,7 @@ type yamlReader struct {
 }
 
 // jsonNumber is a number that JSON, TOML and all versions of YAML write alike.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?$`)
+var jsonNumber = spelling.Form(`^-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,15})?$`)
 
 // readValue makes a value of a node. It follows aliases, within the limits.
 func (r *yamlReader) readValue(n *yaml.Node, depth int) (any, error) {
@@ -144,21 +145,21 @@ func (r *yamlReader) readValue(n *yaml.Node, depth int) (any, error) {
 		return nil, nil
 	case n.Tag == "!!bool":
 		return strings.EqualFold(n.Value, "true"), nil
-	case (n.Tag == "!!int" || n.Tag == "!!float") && jsonNumber.MatchString(n.Value):
+	case (n.Tag == "!!int" || n.Tag == "!!float") && jsonNumber().MatchString(n.Value):
 		return json.Number(n.Value), nil
 	}
 	return n.Value, nil
 }
 
 // plainKey is a key that needs no quotes in YAML.
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var plainKey = spelling.Form(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // yamlWords are plain scalars that some version of YAML reads as something else than text.
 var yamlWords = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 // yamlKey is a key in YAML.
 func yamlKey(s string) string {
-	if plainKey.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
+	if plainKey().MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s
 	}
 	return yamlText(s)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -647,7 +646,7 @@ func importEntry(s clients.Server, rewrite, isUsers bool) (project.Server, error
 				project.ConfigFile))
 	}
 	for _, word := range words {
-		if clients.Placeholder.MatchString(word) || isUsers && clients.FillsIn(s.Client, word) {
+		if clients.Placeholder().MatchString(word) || isUsers && clients.FillsIn(s.Client, word) {
 			return refuse("declare the server in "+project.ConfigFile+" with the value",
 				fmt.Errorf("its argument %+q is filled in by the client", word))
 		}
@@ -704,7 +703,7 @@ func outsideProject(w *workspace.Workspace, s clients.Server) clients.Server {
 var variableRE = spelling.Form(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envFileLine is a line of a file of variables that sets one.
-var envFileLine = regexp.MustCompile(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=`)
+var envFileLine = spelling.Form(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=`)
 
 // envFileNames returns the names of the variables that a file sets which the client reads for an entry, if it is one of
 // the project. Their values stay there.
@@ -713,7 +712,7 @@ func envFileNames(w *workspace.Workspace, s clients.Server) (names []string) {
 	name := strings.TrimPrefix(s.EnvFile, workspaceFolder+"/")
 	if filepath.IsLocal(name) {
 		if data, err := w.ReadFile(filepath.Join(w.Dir, name), most); err == nil && data != nil {
-			for _, m := range envFileLine.FindAllSubmatch(data, -1) {
+			for _, m := range envFileLine().FindAllSubmatch(data, -1) {
 				names = append(names, string(m[1]))
 			}
 			return names

@@ -269,7 +269,7 @@ func resolveDir(base, name string) (string, error) {
 		return base, nil
 	}
 	switch {
-	case clients.Placeholder.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
+	case clients.Placeholder().MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
 		return "", errors.New("is filled in by the client")
 	case filepath.IsAbs(name):
 		return filepath.Clean(name), nil

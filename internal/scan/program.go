@@ -59,7 +59,7 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	if filepath.IsAbs(command) {
 		return filepath.Clean(command), nil
 	}
-	if strings.ContainsAny(command, `/\`) || clients.Placeholder.MatchString(command) {
+	if strings.ContainsAny(command, `/\`) || clients.Placeholder().MatchString(command) {
 		return "", fmt.Errorf("%s is a program of the directory in which its client starts it",
 			clients.QuoteText(command))
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -54,7 +54,7 @@ func (g *gate) run(a *app.App, do func(*cobra.Command, []string) error) func(*co
 const ruleFailed = "did-not-finish"
 
 // inProject matches an error about a file of the project, with or without a line.
-var inProject = regexp.MustCompile(`(?:^|[/\\])(hallmark\.(?:toml|lock)):(?: line ([1-9][0-9]{0,8})\b)?`)
+var inProject = spelling.Form(`(?:^|[/\\])(hallmark\.(?:toml|lock)):(?: line ([1-9][0-9]{0,8})\b)?`)
 
 // failures returns what err says, for code scanning: the findings of a refusal, of any other error one, at the file
 // of the project that it is about.
@@ -72,7 +72,7 @@ func failures(err error) []evidence.Result {
 	if e.Rule = ruleFailed; o.Hint != "" {
 		e.Reason += "; " + o.Hint
 	}
-	if m := inProject.FindStringSubmatch(o.Error); m != nil {
+	if m := inProject().FindStringSubmatch(o.Error); m != nil {
 		e.Place.File = m[1]
 		e.Place.Line, _ = strconv.Atoi(m[2])
 	}

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -26,7 +26,7 @@ func results(findings []policy.Finding) []evidence.Result {
 }
 
 // inDist matches a subject that is a file of a plugin, with or without a line.
-var inDist = regexp.MustCompile(`^(dist/.*?)(?::([1-9][0-9]{0,8}))?$`)
+var inDist = spelling.Form(`^(dist/.*?)(?::([1-9][0-9]{0,8}))?$`)
 
 // pluginResults returns what was refused or warned about plugins, each at its file.
 func pluginResults(plugins []pluginOutcome) []evidence.Result {
@@ -46,7 +46,7 @@ func pluginResults(plugins []pluginOutcome) []evidence.Result {
 			if f.Class != evidence.OK {
 				e.Rule = fmt.Sprintf("%s/%s", errorTypes[f.Class], e.Scheme)
 			}
-			if m := inDist.FindStringSubmatch(e.Subject); m != nil {
+			if m := inDist().FindStringSubmatch(e.Subject); m != nil {
 				e.Place.File = p.Path + "/" + m[1]
 				e.Place.Line, _ = strconv.Atoi(m[2])
 			}

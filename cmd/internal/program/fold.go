@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // Fold returns a writer of whole lines to w: at a terminal they are broken between words.
@@ -72,15 +73,15 @@ func FoldLine(line string, columns int) (out []string) {
 }
 
 // colours matches what changes the colour of a text, and takes no column.
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+var colours = spelling.Form(`\x1b\[[0-9;]*m`)
 
 // WidthOf is how many columns a text takes.
-func WidthOf(text string) int { return utf8.RuneCountInString(colours.ReplaceAllString(text, "")) }
+func WidthOf(text string) int { return utf8.RuneCountInString(colours().ReplaceAllString(text, "")) }
 
 // hiddenRunes is how many runes that take no column come before or at the given column of a line.
 func hiddenRunes(line []rune, column int) (hidden int) {
 	for i := 0; i < len(line); i++ {
-		if n := len(colours.FindString(string(line[i:min(len(line), i+8)]))); n > 0 && line[i] == '\x1b' {
+		if n := len(colours().FindString(string(line[i:min(len(line), i+8)]))); n > 0 && line[i] == '\x1b' {
 			hidden, i = hidden+n, i+n-1
 		} else if column--; column < 0 {
 			break

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -71,8 +71,8 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 
 // nameOwn gives the commands that a message names as those of hallmark the name of this program, where it has them.
 func nameOwn(root *cobra.Command, message string) string {
-	return quotedCommand.ReplaceAllStringFunc(message, func(found string) string {
-		name := quotedCommand.FindStringSubmatch(found)[1]
+	return quotedCommand().ReplaceAllStringFunc(message, func(found string) string {
+		name := quotedCommand().FindStringSubmatch(found)[1]
 		if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name {
 			return found
 		}
@@ -80,7 +80,7 @@ func nameOwn(root *cobra.Command, message string) string {
 	})
 }
 
-var quotedCommand = regexp.MustCompile(`'hallmark ([a-z-]+)`)
+var quotedCommand = spelling.Form(`'hallmark ([a-z-]+)`)
 
 // prepare makes the errors of a program's command line those of package evidence.
 func prepare(root *cobra.Command) {

@@ -3,10 +3,11 @@ package userconfig
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // IgnoredSettings collects the settings of a checkout's files that are not taken, to report them once.
@@ -21,7 +22,7 @@ type IgnoredSettings struct {
 // that only if it looks like one.
 func (i *IgnoredSettings) note(file, key, why string) {
 	what := "a line that is no setting"
-	if oneWord.MatchString(key) {
+	if oneWord().MatchString(key) {
 		what = `"` + key + `"`
 		if len(key) > maxKey {
 			what = `"` + strings.ToValidUTF8(key[:maxKey], "") + `…"`
@@ -40,7 +41,7 @@ func (i *IgnoredSettings) add(line string) {
 }
 
 // oneWord matches a key that may be shown: one word, which is escaped when it is printed.
-var oneWord = regexp.MustCompile(`^[^\s=]+$`)
+var oneWord = spelling.Form(`^[^\s=]+$`)
 
 // maxKey bounds how much of a key is shown, in bytes.
 const maxKey = 40

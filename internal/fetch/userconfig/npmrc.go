@@ -3,9 +3,10 @@ package userconfig
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/spelling"
 )
 
 // maxNPMRC is the largest .npmrc that is read, in bytes.
@@ -63,7 +64,7 @@ func parseNPMRC(text string, env func(string) string) map[string]string {
 // quoteNPM returns a value in a form from which npm reads exactly that value, and looks up no
 // variable.
 func quoteNPM(value string) string {
-	escaped := beforeVariable.ReplaceAllString(value, `$1$1\$${`)
+	escaped := beforeVariable().ReplaceAllString(value, `$1$1\$${`)
 	quoted, err := json.Marshal(escaped)
 	if err != nil {
 		panic(err) // a string
@@ -72,7 +73,7 @@ func quoteNPM(value string) string {
 }
 
 // beforeVariable matches the beginning of a variable with the backslashes before it.
-var beforeVariable = regexp.MustCompile(`(\\*)\$\{`)
+var beforeVariable = spelling.Form(`(\\*)\$\{`)
 
 // sortedKeys returns the keys of m in byte order.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

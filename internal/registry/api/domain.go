@@ -51,7 +51,7 @@ func (o *Outside) LoginDNS(ctx context.Context, p registry.Proof, now time.Time)
 	if err != nil {
 		return registry.Grant{}, loginRefusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
 	}
-	if !slices.ContainsFunc(texts, record.MatchString) {
+	if !slices.ContainsFunc(texts, record().MatchString) {
 		if at := o.findMisplaced(ctx, domain); at != "" {
 			return registry.Grant{},
 				refuse("there is no record v=MCPv1 at %s, but one at %s: it belongs to the domain itself",
@@ -78,7 +78,7 @@ func notFound(err error) bool {
 func (o *Outside) findMisplaced(ctx context.Context, domain string) string {
 	for _, label := range []string{"_mcp-auth.", "_mcp-registry."} {
 		texts, err := o.LookupTXT(ctx, label+domain+".")
-		if err == nil && slices.ContainsFunc(texts, record.MatchString) {
+		if err == nil && slices.ContainsFunc(texts, record().MatchString) {
 			return label + domain
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math/big"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ const scalar = 48
 
 // record is the form of one key in DNS or at the well-known address. There may be more
 // text around it, as the official registry allows.
-var record = regexp.MustCompile(`v=MCPv1;\s*k=([^;]+);\s*p=([A-Za-z0-9+/=]+)`)
+var record = spelling.Form(`v=MCPv1;\s*k=([^;]+);\s*p=([A-Za-z0-9+/=]+)`)
 
 // maxRecords is how many keys a domain may have.
 const maxRecords = 32
@@ -134,7 +133,7 @@ func verifyProof(p registry.Proof, texts []string, signature []byte, where strin
 	var keys []publicKey
 	var malformed error
 	for _, text := range texts {
-		for _, m := range record.FindAllStringSubmatch(text, maxRecords) {
+		for _, m := range record().FindAllStringSubmatch(text, maxRecords) {
 			if len(keys) == maxRecords {
 				break
 			}
