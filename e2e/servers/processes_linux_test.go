@@ -205,10 +205,14 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 			cmd.Process.Signal(s)
 		}
 		began := time.Now()
-		late := time.AfterFunc(hang.Long, func() { cmd.Process.Kill() })
+		// Its goroutines are printed when it is aborted, and say what it waits for.
+		late := time.AfterFunc(hang.Long, func() { cmd.Process.Signal(syscall.SIGABRT) })
+		last := time.AfterFunc(2*hang.Long, func() { cmd.Process.Kill() })
 		cmd.Wait()
+		last.Stop()
 		if !late.Stop() {
-			t.Fatalf("%q, %s after %v: it does not end", args, how, moment)
+			said, _ := os.ReadFile(filepath.Join(dir, "stderr"))
+			t.Fatalf("%q, %s after %v: it does not end\n%s\n%s", args, how, moment, said, screen.String())
 		}
 		for _, end := range []*os.File{toServer, fromServer} {
 			if end != nil {
