@@ -47,7 +47,7 @@ func checkSemver(s string) error {
 	if err := checkVersion(s); err != nil {
 		return err
 	}
-	if v := "v" + s; !semver.IsValid(v) || semver.Canonical(v)+semver.Build(v) != v { // short forms are valid
+	if v := "v" + s; semver.Canonical(v)+semver.Build(v) != v { // which completes short forms
 		return refuse(PartVersion, "the version is not an exact semantic version such as 1.2.3")
 	}
 	return nil

@@ -136,5 +136,5 @@ func (a *Allowlist) addVersions(raw json.RawMessage) error {
 // isExactVersion reports whether v is one semantic version, and not a range.
 func isExactVersion(v string) bool {
 	v = "v" + v
-	return semver.IsValid(v) && semver.Canonical(v)+semver.Build(v) == v
+	return semver.Canonical(v)+semver.Build(v) == v
 }
